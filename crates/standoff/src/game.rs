@@ -1,0 +1,79 @@
+//! A game, and a point of it: `min over x in X, max over y in Y, of f(x, y)`.
+
+use crate::{Real, Set};
+
+/// What the caller will ask at the point it fixes. A line search asks for values only, and a network then runs forward only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// `value` alone.
+    Values,
+    /// `value`, `grad_x` and `grad_y`.
+    Gradients,
+}
+
+/// `min over x in X, max over y in Y, of f(x, y)`: two sets, a value and two gradients.
+///
+/// The inner player moves many times per outer step, so `x` is fixed first and everything else is asked at that `x`.
+/// A value that is not finite means "outside the domain of f": line searches step back from it, fixed-step methods end
+/// with [`StopReason::NonFinite`](crate::StopReason::NonFinite).
+pub trait Game {
+    /// How the entries of `x`, `y` and the gradients are stored.
+    type Real: Real;
+
+    /// Where `x`, the minimising player, may be.
+    fn x_set(&self) -> &Set<Self::Real>;
+
+    /// Where `y`, the maximising player, may be.
+    fn y_set(&self) -> &Set<Self::Real>;
+
+    /// Called whenever `x` changes; every other call is at this `x`. A game does its heavy work here, once: a finite-max
+    /// game computes all its losses, and their gradients if asked, in one pass over the data.
+    fn fix(&mut self, x: &[Self::Real], need: Need);
+
+    /// `f(x, y)`.
+    fn value(&mut self, y: &[Self::Real]) -> f64;
+
+    /// Writes the gradient in `x`, and returns `f(x, y)`.
+    fn grad_x(&mut self, y: &[Self::Real], out: &mut [Self::Real]) -> f64;
+
+    /// Writes the gradient in `y`, and returns `f(x, y)`.
+    fn grad_y(&mut self, y: &[Self::Real], out: &mut [Self::Real]) -> f64;
+
+    /// Whether `f` is linear in `y`. Then the regularised answer is exact: `P_Y(center + grad_y f / lambda)`.
+    fn linear_in_y(&self) -> bool {
+        false
+    }
+
+    /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
+    /// random state to save. Returns whether anything changed: `false` for a game without batches.
+    fn resample(&mut self, _step: u64) -> bool {
+        false
+    }
+
+    /// Returns to all the data, for measuring; `false` when nothing changed.
+    fn whole(&mut self) -> bool {
+        false
+    }
+}
+
+/// A pair `(x, y)`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Point<R> {
+    /// The minimising player (the paper's theta).
+    pub x: Vec<R>,
+    /// The maximising player (the paper's alpha).
+    pub y: Vec<R>,
+}
+
+impl<R: Real> Point<R> {
+    /// The pair of two slices.
+    pub fn new(x: &[R], y: &[R]) -> Self {
+        Self { x: x.to_vec(), y: y.to_vec() }
+    }
+
+    /// Overwrites this pair with another of the same shape, without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.x.copy_from_slice(&other.x);
+        self.y.copy_from_slice(&other.y);
+    }
+}

@@ -1,0 +1,224 @@
+//! The only way a method reaches a game: it forwards, counts, and remembers the last gradients.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::{Game, Need, Real, Set, StopReason};
+
+/// How often a game was asked. Measuring a certificate is not counted; a method asking again at the same point is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Calls {
+    /// Times `x` changed.
+    pub fix: u64,
+    /// Values of `f`.
+    pub value: u64,
+    /// Gradients in `x`.
+    pub grad_x: u64,
+    /// Gradients in `y`.
+    pub grad_y: u64,
+}
+
+impl Calls {
+    /// Gradients of either kind: the unit in which methods are compared.
+    pub fn gradients(&self) -> u64 {
+        self.grad_x + self.grad_y
+    }
+}
+
+/// When to give up, checked by every inner loop through [`Oracle::budget`].
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// Most gradients, of both kinds together.
+    pub max_gradients: Option<u64>,
+    /// Latest moment.
+    pub deadline: Option<Instant>,
+    /// Set from outside (Ctrl-C) to end the run.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// A gradient, the `y` it belongs to, and the value there.
+struct Memory<R> {
+    y: Vec<R>,
+    gradient: Vec<R>,
+    value: f64,
+    valid: bool,
+}
+
+impl<R: Real> Memory<R> {
+    fn new(y_dim: usize, dim: usize) -> Self {
+        Self { y: vec![R::default(); y_dim], gradient: vec![R::default(); dim], value: f64::NAN, valid: false }
+    }
+
+    fn holds(&self, y: &[R]) -> bool {
+        self.valid && self.y == y
+    }
+}
+
+/// A game behind a counter.
+pub struct Oracle<'g, G: Game + ?Sized> {
+    game: &'g mut G,
+    limits: Limits,
+    calls: Calls,
+    x: Vec<G::Real>,
+    fixed: Option<Need>,
+    billed: Option<Need>,
+    along_x: Memory<G::Real>,
+    along_y: Memory<G::Real>,
+}
+
+impl<'g, G: Game + ?Sized> Oracle<'g, G> {
+    /// A fresh counter on `game`.
+    pub fn new(game: &'g mut G, limits: Limits) -> Self {
+        let (n, m) = (game.x_set().dim(), game.y_set().dim());
+        Self {
+            game,
+            limits,
+            calls: Calls::default(),
+            x: vec![G::Real::default(); n],
+            fixed: None,
+            billed: None,
+            along_x: Memory::new(m, n),
+            along_y: Memory::new(m, m),
+        }
+    }
+
+    /// The minimising player's set.
+    pub fn x_set(&self) -> &Set<G::Real> {
+        self.game.x_set()
+    }
+
+    /// The maximising player's set.
+    pub fn y_set(&self) -> &Set<G::Real> {
+        self.game.y_set()
+    }
+
+    /// Whether the game says it is linear in `y`.
+    pub fn linear_in_y(&self) -> bool {
+        self.game.linear_in_y()
+    }
+
+    /// The counts so far.
+    pub fn calls(&self) -> Calls {
+        self.calls
+    }
+
+    /// Fails with the reason once a limit is reached. Inner loops ask this every iteration.
+    pub fn budget(&self) -> Result<(), StopReason> {
+        if self.limits.max_gradients.is_some_and(|most| self.calls.gradients() >= most) {
+            return Err(StopReason::OracleLimit);
+        }
+        if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(StopReason::Interrupted);
+        }
+        if self.limits.deadline.is_some_and(|end| Instant::now() >= end) {
+            return Err(StopReason::TimeLimit);
+        }
+        Ok(())
+    }
+
+    /// Fixes `x`; the calls that follow are at this point. Free when nothing changes.
+    pub fn at(&mut self, x: &[G::Real], need: Need) {
+        self.look(x, need);
+        if self.billed < Some(need) {
+            self.billed = Some(need);
+            self.calls.fix += 1;
+        }
+    }
+
+    /// As [`at`](Self::at), for measuring: not counted.
+    pub fn look(&mut self, x: &[G::Real], need: Need) {
+        // A NaN differs from itself, so a poisoned x is fixed anew each time and stays visible in the values.
+        if self.x != x {
+            self.x.copy_from_slice(x);
+            self.leave();
+        }
+        if self.fixed < Some(need) {
+            self.game.fix(x, need);
+            self.fixed = Some(need);
+        }
+    }
+
+    /// `f(x, y)` at the fixed `x`.
+    pub fn value(&mut self, y: &[G::Real]) -> f64 {
+        self.calls.value += 1;
+        self.peek_value(y)
+    }
+
+    /// The gradient in `x`; returns `f` too.
+    pub fn grad_x(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
+        self.calls.grad_x += 1;
+        self.peek_grad_x(y, out)
+    }
+
+    /// The gradient in `y`; returns `f` too.
+    pub fn grad_y(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
+        self.calls.grad_y += 1;
+        self.peek_grad_y(y, out)
+    }
+
+    /// As [`value`](Self::value), for measuring: not counted.
+    pub fn peek_value(&mut self, y: &[G::Real]) -> f64 {
+        assert!(self.fixed.is_some(), "a point is fixed before its value is asked");
+        match (self.along_x.holds(y), self.along_y.holds(y)) {
+            (true, _) => self.along_x.value,
+            (_, true) => self.along_y.value,
+            _ => self.game.value(y),
+        }
+    }
+
+    /// As [`grad_x`](Self::grad_x), for measuring: not counted.
+    pub fn peek_grad_x(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
+        assert_eq!(
+            self.fixed,
+            Some(Need::Gradients),
+            "a point is fixed with Need::Gradients before its gradient is asked"
+        );
+        if !self.along_x.holds(y) {
+            let memory = &mut self.along_x;
+            memory.value = self.game.grad_x(y, &mut memory.gradient);
+            memory.y.copy_from_slice(y);
+            memory.valid = true;
+        }
+        out.copy_from_slice(&self.along_x.gradient);
+        self.along_x.value
+    }
+
+    /// As [`grad_y`](Self::grad_y), for measuring: not counted.
+    pub fn peek_grad_y(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
+        assert_eq!(
+            self.fixed,
+            Some(Need::Gradients),
+            "a point is fixed with Need::Gradients before its gradient is asked"
+        );
+        if !self.along_y.holds(y) {
+            let memory = &mut self.along_y;
+            memory.value = self.game.grad_y(y, &mut memory.gradient);
+            memory.y.copy_from_slice(y);
+            memory.valid = true;
+        }
+        out.copy_from_slice(&self.along_y.gradient);
+        self.along_y.value
+    }
+
+    /// Moves to mini-batch number `step`. What was remembered belongs to another batch.
+    pub fn resample(&mut self, step: u64) {
+        if self.game.resample(step) {
+            self.leave();
+        }
+    }
+
+    /// Returns to all the data.
+    pub fn whole(&mut self) {
+        if self.game.whole() {
+            self.leave();
+        }
+    }
+
+    fn leave(&mut self) {
+        self.fixed = None;
+        self.billed = None;
+        self.along_x.valid = false;
+        self.along_y.valid = false;
+    }
+}

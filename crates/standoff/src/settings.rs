@@ -1,0 +1,79 @@
+//! When a run is done, and what it may cost.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::methods::Choice;
+use crate::oracle::Limits;
+use crate::{Error, Record, StopReason};
+
+/// When a run is done, and what it may cost.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Converged once X and Y are proven to be at most this.
+    pub eps: f64,
+    /// The longest step the certificate considers.
+    pub radius: f64,
+    /// Most outer iterations.
+    pub max_iterations: u64,
+    /// Most gradients, of both kinds together.
+    pub max_gradients: u64,
+    /// Most seconds of wall clock.
+    pub time_limit: Option<Duration>,
+    /// Measure at every so many iterations.
+    pub check_every: u64,
+    /// Set from outside (Ctrl-C) to end the run with the best point so far.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Which method, with its constants and parameters.
+    pub method: Choice,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            eps: 1e-3,
+            radius: 1.0,
+            max_iterations: u64::MAX,
+            max_gradients: 1_000_000,
+            time_limit: None,
+            check_every: 1,
+            interrupt: None,
+            method: Choice::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Default settings for an accuracy.
+    pub fn eps(eps: f64) -> Self {
+        Self { eps, ..Self::default() }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let positive = |name, value: f64| {
+            let fine = value > 0.0 && value.is_finite();
+            if fine { Ok(()) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
+        };
+        positive("eps", self.eps)?;
+        positive("radius", self.radius)?;
+        positive("check_every", self.check_every as f64)
+    }
+
+    /// The limits that inner loops check too.
+    pub(crate) fn limits(&self, begun: Instant) -> Limits {
+        Limits {
+            max_gradients: Some(self.max_gradients),
+            deadline: self.time_limit.and_then(|t| begun.checked_add(t)),
+            interrupt: self.interrupt.clone(),
+        }
+    }
+
+    /// Whether a measurement ends the run.
+    pub(crate) fn reached(&self, record: &Record) -> Option<StopReason> {
+        if !(record.value.is_finite() && record.certificate.epsilon().is_finite()) {
+            return Some(StopReason::NonFinite);
+        }
+        record.certificate.proves(self.eps).then_some(StopReason::Converged)
+    }
+}

@@ -1,0 +1,70 @@
+//! THE loop. It judges the pair that the theorems speak of: x, and the y that has just answered it.
+
+use crate::measure::{Clock, Meter};
+use crate::methods::Method;
+use crate::observe::Observer;
+use crate::solution::Best;
+use crate::{Error, Game, Oracle, Point, Real, Settings, Solution, StopReason};
+
+/// Solves a game from a start, with the method named in the settings.
+pub fn solve<G: Game>(game: &mut G, start: &Point<G::Real>, settings: &Settings) -> Result<Solution<G::Real>, Error> {
+    let mut method = settings.method.build(game, settings)?;
+    solve_with(game, start, method.as_mut(), settings, &mut ())
+}
+
+/// As [`solve`], with a method of one's own and somebody listening.
+pub fn solve_with<G: Game>(
+    game: &mut G,
+    start: &Point<G::Real>,
+    method: &mut dyn Method<G>,
+    settings: &Settings,
+    observer: &mut dyn Observer,
+) -> Result<Solution<G::Real>, Error> {
+    settings.check()?;
+    let mut clock = Clock::start();
+    let mut z = admit(game, start)?;
+    let mut f = Oracle::new(game, settings.limits(clock.begun()));
+    let mut meter = Meter::new(&z, settings);
+    meter.refuse_bad_start(&mut f, &z)?;
+    let mut best = Best::new(&z);
+    let mut iteration = 0;
+    loop {
+        f.resample(iteration);
+        let mut ended = method.answer(&mut f, &mut z).err();
+        let last_pair = ended.is_some() || iteration >= settings.max_iterations;
+        if last_pair || iteration % settings.check_every == 0 {
+            let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
+            best.keep(&z, &record);
+            ended = settings.reached(&record).or(ended).or_else(|| observer.record(&record));
+            if last_pair {
+                ended = ended.or(Some(StopReason::MaxIterations));
+            }
+            if let Some(reason) = ended {
+                return Ok(best.into_solution(reason, &record, clock.wall()));
+            }
+        }
+        iteration += 1;
+        if let Err(reason) = f.budget().and_then(|()| method.advance(&mut f, &mut z)) {
+            let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
+            best.keep(&z, &record);
+            observer.record(&record);
+            let reason = settings.reached(&record).unwrap_or(reason);
+            return Ok(best.into_solution(reason, &record, clock.wall()));
+        }
+    }
+}
+
+/// The start, checked and moved into the sets.
+fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G::Real>, Error> {
+    let mut z = start.clone();
+    for (player, v, set) in [("x", &mut z.x, game.x_set()), ("y", &mut z.y, game.y_set())] {
+        if v.len() != set.dim() {
+            return Err(Error::StartLength { player, got: v.len(), want: set.dim() });
+        }
+        if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
+            return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
+        }
+        set.project(v);
+    }
+    Ok(z)
+}

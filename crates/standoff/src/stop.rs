@@ -1,0 +1,77 @@
+//! How a run ended.
+
+/// Why a method cannot go on although its budget is not used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Diagnosis {
+    /// The values contradict concavity in y.
+    NotConcave,
+    /// The accuracy asked for is beyond what rounding, or this method, can reach here.
+    NoProgress,
+    /// The number of iterations that the theory promises was not enough.
+    ScheduleEnded,
+}
+
+/// How a run ended. The check that fires returns its reason; nothing is inferred afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// X and Y are proven to be at most eps.
+    Converged,
+    /// Outer iterations used up.
+    MaxIterations,
+    /// Gradients used up.
+    OracleLimit,
+    /// Time used up.
+    TimeLimit,
+    /// An observer asked for it.
+    Observer,
+    /// Asked for from outside (Ctrl-C).
+    Interrupted,
+    /// The method cannot go on.
+    Stalled(Diagnosis),
+    /// A value, gradient or point stopped being finite.
+    NonFinite,
+}
+
+impl StopReason {
+    /// The name in tables and JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::MaxIterations => "max-iterations",
+            Self::OracleLimit => "oracle-limit",
+            Self::TimeLimit => "time-limit",
+            Self::Observer => "observer",
+            Self::Interrupted => "interrupted",
+            Self::Stalled(_) => "stalled",
+            Self::NonFinite => "non-finite",
+        }
+    }
+
+    /// What happened and what to try next, in a sentence.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Converged => "both players are proven unable to gain more than eps by a first-order step",
+            Self::MaxIterations => "the iteration limit was reached; raise it or ask for a larger eps",
+            Self::OracleLimit => {
+                "the gradient budget is used up; raise it, ask for a larger eps, or try another method"
+            }
+            Self::TimeLimit => "the time limit was reached; raise it or ask for a larger eps",
+            Self::Observer => "the run was ended by its observer",
+            Self::Interrupted => "interrupted; this is the best point so far",
+            Self::Stalled(Diagnosis::NotConcave) => {
+                "f looks not concave in y, so the inner maximum cannot be certified; try method `ds-gda`, or `multistep` if y is free and f satisfies the Polyak-Lojasiewicz condition in y"
+            }
+            Self::Stalled(Diagnosis::NoProgress) => {
+                "no further progress is possible in floating point at this accuracy; ask for a larger eps or rescale the problem"
+            }
+            Self::Stalled(Diagnosis::ScheduleEnded) => {
+                "the schedule computed from the constants ended before eps was reached; are the constants valid for this game?"
+            }
+            Self::NonFinite => {
+                "f, a gradient or the point became NaN or infinite; smaller steps or a smaller set may help"
+            }
+        }
+    }
+}
