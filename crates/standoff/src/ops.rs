@@ -11,19 +11,30 @@ pub fn dot<R: Real>(a: &[R], b: &[R]) -> f64 {
     sum_of(a.len(), |i| a[i].to_f64() * b[i].to_f64())
 }
 
-/// `||a||`, without overflow for entries up to 1e150.
+/// `||a||`, without overflow or underflow.
 pub fn norm<R: Real>(a: &[R]) -> f64 {
-    sum_of(a.len(), |i| a[i].to_f64() * a[i].to_f64()).sqrt()
+    norm_of(a.len(), |i| a[i].to_f64())
 }
 
 /// `||a - b||`.
 pub fn distance<R: Real>(a: &[R], b: &[R]) -> f64 {
     assert_eq!(a.len(), b.len());
-    sum_of(a.len(), |i| {
-        let d = a[i].to_f64() - b[i].to_f64();
-        d * d
-    })
-    .sqrt()
+    norm_of(a.len(), |i| a[i].to_f64() - b[i].to_f64())
+}
+
+/// The norm of the vector with these entries: the plain sum of squares, and only where that leaves the safe range
+/// once more in units of the largest entry.
+#[inline(always)]
+fn norm_of(n: usize, entry: impl Fn(usize) -> f64) -> f64 {
+    let squares = sum_of(n, |i| entry(i) * entry(i));
+    if (1e-280..=f64::MAX).contains(&squares) || squares.is_nan() {
+        return squares.sqrt();
+    }
+    let largest = (0..n).map(|i| entry(i).abs()).fold(0.0, f64::max);
+    if largest == 0.0 || largest.is_infinite() {
+        return largest;
+    }
+    largest * sum_of(n, |i| (entry(i) / largest) * (entry(i) / largest)).sqrt()
 }
 
 /// `y += t x`.

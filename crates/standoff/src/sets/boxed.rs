@@ -1,6 +1,6 @@
 //! A box: per coordinate a lower and an upper bound, either of which may be infinite.
 
-use super::{ConvexSet, refuse};
+use super::{ConvexSet, refuse, refuse_dim_zero};
 use crate::{Error, Real};
 
 /// `lower <= z <= upper`.
@@ -13,12 +13,16 @@ pub struct BoxSet<R> {
 impl<R: Real> BoxSet<R> {
     pub(crate) fn new(lower: Vec<R>, upper: Vec<R>) -> Result<Self, Error> {
         if lower.len() != upper.len() {
-            return Err(refuse("box", format!("lower has {} entries, upper has {}", lower.len(), upper.len())));
+            return Err(refuse(
+                "box",
+                format!("lower has {} entries, upper has {}; make them equal", lower.len(), upper.len()),
+            ));
         }
+        refuse_dim_zero("box", lower.len())?;
         for (i, (l, u)) in lower.iter().zip(&upper).enumerate() {
             let (l, u) = (l.to_f64(), u.to_f64());
             if l.is_nan() || u.is_nan() {
-                return Err(refuse("box", format!("a bound of coordinate {i} is NaN")));
+                return Err(refuse("box", format!("a bound of coordinate {i} is NaN; use an infinite bound for none")));
             }
             if l > u || l == f64::INFINITY || u == f64::NEG_INFINITY {
                 return Err(refuse(
@@ -62,7 +66,9 @@ impl<R: Real> ConvexSet<R> for BoxSet<R> {
         self.centre(out);
         for i in 0..g.len() {
             let gi = g[i].to_f64();
-            if gi != 0.0 {
+            if gi.is_nan() {
+                out[i] = g[i];
+            } else if gi != 0.0 {
                 out[i] = if gi > 0.0 { self.lower[i] } else { self.upper[i] };
             }
         }
@@ -77,11 +83,16 @@ impl<R: Real> ConvexSet<R> for BoxSet<R> {
     }
 
     fn radius_around(&self, from: &[R]) -> f64 {
+        assert_eq!(from.len(), self.lower.len());
         crate::ops::sum_of(from.len(), |i| {
             let c = from[i].to_f64();
             let far = (c - self.lower[i].to_f64()).abs().max((self.upper[i].to_f64() - c).abs());
             far * far
         })
         .sqrt()
+    }
+
+    fn diameter(&self) -> f64 {
+        crate::ops::distance(&self.lower, &self.upper)
     }
 }

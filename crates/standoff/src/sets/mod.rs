@@ -1,11 +1,31 @@
 //! Closed convex sets: where a player may be. One set per file; [`Set`] is their sum type, because sets come from files
 //! and from Python at run time.
 
+mod active;
+mod affine;
+mod ball;
 mod boxed;
+mod conic;
 mod free;
+mod halfspace;
+mod l1_ball;
+mod matrix;
+mod polyhedron;
+mod product;
+mod simplex;
+mod span;
+mod threshold;
 
+pub use affine::Affine;
+pub use ball::Ball;
 pub use boxed::BoxSet;
 pub use free::Free;
+pub use halfspace::Halfspace;
+pub use l1_ball::L1Ball;
+pub use matrix::Matrix;
+pub use polyhedron::Polyhedron;
+pub use product::Product;
+pub use simplex::Simplex;
 
 use crate::{Error, Real};
 
@@ -17,7 +37,7 @@ pub trait ConvexSet<R: Real>: Send + Sync + std::fmt::Debug {
     /// Replaces `v` by the nearest point of the set. A NaN in `v` stays visible in the result.
     fn project(&self, v: &mut [R]);
 
-    /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below).
+    /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below, or NaN).
     fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool;
 
     /// A natural starting point: the centre where there is one, else the projection of 0.
@@ -25,6 +45,20 @@ pub trait ConvexSet<R: Real>: Send + Sync + std::fmt::Debug {
 
     /// An upper bound (exact where that is cheap) on `||z - from||` over the set; infinite when it is unbounded.
     fn radius_around(&self, from: &[R]) -> f64;
+
+    /// An upper bound on the distance between two points of the set; infinite when it is unbounded.
+    fn diameter(&self) -> f64 {
+        let mut centre = vec![R::default(); self.dim()];
+        self.centre(&mut centre);
+        2.0 * self.radius_around(&centre)
+    }
+
+    /// How far `v` is from the set; NaN if `v` has a NaN.
+    fn distance(&self, v: &[R]) -> f64 {
+        let mut nearest = v.to_vec();
+        self.project(&mut nearest);
+        crate::ops::distance(v, &nearest)
+    }
 }
 
 /// A closed convex set.
@@ -35,6 +69,20 @@ pub enum Set<R: Real> {
     Free(Free),
     /// `lower <= z <= upper`, sides may be infinite.
     Box(BoxSet<R>),
+    /// `||z - centre|| <= radius`.
+    Ball(Ball<R>),
+    /// `sum |z_i| <= radius`.
+    L1Ball(L1Ball),
+    /// `z >= 0, sum z = scale`.
+    Simplex(Simplex),
+    /// `<a, z> <= b`.
+    Halfspace(Halfspace<R>),
+    /// `A z = b`.
+    Affine(Affine),
+    /// `A z <= b`.
+    Polyhedron(Polyhedron),
+    /// Several sets, each with its own coordinates.
+    Product(Product<R>),
     /// A set of one's own, known by its projection.
     Custom(Box<dyn ConvexSet<R>>),
 }
@@ -50,10 +98,57 @@ impl<R: Real> Set<R> {
         BoxSet::new(lower, upper).map(Self::Box)
     }
 
+    /// `lower <= z <= upper` for a single number.
+    pub fn interval(lower: R, upper: R) -> Result<Self, Error> {
+        Self::boxed(vec![lower], vec![upper])
+    }
+
+    /// `||z - centre|| <= radius`; a radius of 0 is a single point.
+    pub fn ball(centre: Vec<R>, radius: f64) -> Result<Self, Error> {
+        Ball::new(centre, radius).map(Self::Ball)
+    }
+
+    /// `sum |z_i| <= radius`, around the origin; a radius of 0 is a single point.
+    pub fn l1_ball(dim: usize, radius: f64) -> Result<Self, Error> {
+        L1Ball::new(dim, radius).map(Self::L1Ball)
+    }
+
+    /// `z >= 0, sum z = scale`, with `scale > 0`.
+    pub fn simplex(dim: usize, scale: f64) -> Result<Self, Error> {
+        Simplex::new(dim, scale).map(Self::Simplex)
+    }
+
+    /// `<a, z> <= b`, with `a` not zero.
+    pub fn halfspace(a: Vec<R>, b: f64) -> Result<Self, Error> {
+        Halfspace::new(a, b).map(Self::Halfspace)
+    }
+
+    /// `A z = b`. Equations may depend on each other, not contradict.
+    pub fn affine(a: Matrix, b: &[f64]) -> Result<Self, Error> {
+        Affine::new(a, b).map(Self::Affine)
+    }
+
+    /// `A z <= b`.
+    pub fn polyhedron(a: Matrix, b: &[f64]) -> Result<Self, Error> {
+        Polyhedron::new(a, b).map(Self::Polyhedron)
+    }
+
+    /// The product of sets, their coordinates one after the other.
+    pub fn product(parts: Vec<Set<R>>) -> Result<Self, Error> {
+        Product::new(parts).map(Self::Product)
+    }
+
     fn inner(&self) -> &dyn ConvexSet<R> {
         match self {
             Self::Free(s) => s,
             Self::Box(s) => s,
+            Self::Ball(s) => s,
+            Self::L1Ball(s) => s,
+            Self::Simplex(s) => s,
+            Self::Halfspace(s) => s,
+            Self::Affine(s) => s,
+            Self::Polyhedron(s) => s,
+            Self::Product(s) => s,
             Self::Custom(s) => s.as_ref(),
         }
     }
@@ -84,9 +179,41 @@ impl<R: Real> Set<R> {
     pub fn radius_around(&self, from: &[R]) -> f64 {
         self.inner().radius_around(from)
     }
+
+    /// An upper bound on the distance between two points of the set; infinite when it is unbounded.
+    pub fn diameter_bound(&self) -> f64 {
+        self.inner().diameter()
+    }
+
+    /// How far `v` is from the set; NaN if `v` has a NaN. Allocates.
+    pub fn distance(&self, v: &[R]) -> f64 {
+        self.inner().distance(v)
+    }
+
+    /// Whether `v` is within `tolerance` of the set; never with a NaN. Allocates.
+    pub fn contains(&self, v: &[R], tolerance: f64) -> bool {
+        v.len() == self.dim() && self.distance(v) <= tolerance
+    }
 }
 
 /// The error every constructor gives.
 fn refuse(set: &'static str, problem: String) -> Error {
     Error::Set { set, problem }
+}
+
+/// Refuses sets without coordinates.
+fn refuse_dim_zero(set: &'static str, dim: usize) -> Result<(), Error> {
+    if dim == 0 {
+        return Err(refuse(set, "it has no coordinates; give a dimension of at least 1".into()));
+    }
+    Ok(())
+}
+
+/// Refuses vectors that are empty or have an entry one cannot compute with.
+fn refuse_non_finite<R: Real>(set: &'static str, what: &str, v: &[R]) -> Result<(), Error> {
+    refuse_dim_zero(set, v.len())?;
+    match v.iter().position(|e| !e.to_f64().is_finite()) {
+        Some(i) => Err(refuse(set, format!("{what} has {} at index {i}; every entry must be finite", v[i]))),
+        None => Ok(()),
+    }
 }

@@ -1,0 +1,154 @@
+//! Exact projection onto `A z <= b` by a dual active-set method: rows enter one at a time, multipliers never turn negative.
+
+use super::matrix::Matrix;
+use super::span::Span;
+use crate::ops::{axpy, dot, norm};
+
+/// A row whose part outside the span of the active rows is shorter than this (rows have length one) depends on them.
+const DEPENDENT: f64 = 1e-10;
+/// A row counts as violated beyond this, relative to the size of the numbers in it.
+const VIOLATED: f64 = 1e-14;
+
+/// `z = v - A_W^T l` with `A_W z = b_W`, `l >= 0`: the exact projection as soon as no other row is violated.
+#[derive(Debug)]
+pub(super) struct ActiveSet<'a> {
+    a: &'a Matrix,
+    b: &'a [f64],
+    v: &'a [f64],
+    /// The active rows `W`, independent of each other, factored.
+    span: Span,
+    rows: Vec<usize>,
+    multipliers: Vec<f64>,
+    z: Vec<f64>,
+}
+
+impl<'a> ActiveSet<'a> {
+    /// Starts at `v` itself, with no row active.
+    pub(super) fn new(a: &'a Matrix, b: &'a [f64], v: &'a [f64]) -> Self {
+        Self { a, b, v, span: Span::new(a.cols()), rows: Vec::new(), multipliers: Vec::new(), z: v.to_vec() }
+    }
+
+    /// Starts from a guess of the active rows; those with a negative multiplier are dropped first.
+    pub(super) fn guess(&mut self, rows: &[usize]) {
+        self.rows = rows.to_vec();
+        self.factor();
+        self.settle();
+        while let Some(worst) = self.most_negative() {
+            self.rows.remove(worst);
+            self.factor();
+            self.settle();
+        }
+    }
+
+    /// Lets violated rows in until none is left; `false` when `steps` did not suffice or a row cannot be satisfied.
+    pub(super) fn run(&mut self, steps: usize) -> bool {
+        for _ in 0..steps {
+            match self.most_violated() {
+                None => return true,
+                Some(row) if !self.enter(row) => return false,
+                Some(_) => {}
+            }
+        }
+        false
+    }
+
+    /// Writes the point and the multipliers of all rows.
+    pub(super) fn write(&self, z: &mut [f64], multipliers: &mut [f64]) {
+        z.copy_from_slice(&self.z);
+        multipliers.fill(0.0);
+        for (&row, &l) in self.rows.iter().zip(&self.multipliers) {
+            multipliers[row] = l.max(0.0);
+        }
+    }
+
+    fn most_violated(&self) -> Option<usize> {
+        let size = norm(self.v) + norm(&self.z);
+        let (mut worst, mut most) = (None, 0.0);
+        for (i, a) in self.a.iter().enumerate() {
+            let beyond = dot(a, &self.z) - self.b[i] - VIOLATED * (size + self.b[i].abs());
+            if beyond > most && !self.rows.contains(&i) {
+                (worst, most) = (Some(i), beyond);
+            }
+        }
+        worst
+    }
+
+    fn most_negative(&self) -> Option<usize> {
+        let (mut worst, mut least) = (None, 0.0);
+        for (k, &l) in self.multipliers.iter().enumerate() {
+            if l < least {
+                (worst, least) = (Some(k), l);
+            }
+        }
+        worst
+    }
+
+    /// Raises the multiplier of `row` until the row holds. Along the way `l_W` changes at the rate `-r`, with
+    /// `A_W^T r` the part of `a_row` in the span; an active row whose multiplier reaches 0 first is let go.
+    fn enter(&mut self, row: usize) -> bool {
+        loop {
+            let mut rest = self.a.row(row).to_vec();
+            let coefficients = self.span.split(&mut rest);
+            let mut rates = coefficients.clone();
+            self.span.backward(&mut rates);
+            let length = norm(&rest);
+            let violation = dot(self.a.row(row), &self.z) - self.b[row];
+            let full = if length > DEPENDENT { violation / (length * length) } else { f64::INFINITY };
+            let (mut first, mut blocked) = (full, None);
+            for (k, (&l, &r)) in self.multipliers.iter().zip(&rates).enumerate() {
+                if r > 0.0 && l / r < first {
+                    (first, blocked) = (l / r, Some(k));
+                }
+            }
+            let Some(leaving) = blocked else {
+                if full.is_infinite() {
+                    return false;
+                }
+                self.rows.push(row);
+                self.span.push(coefficients, &rest);
+                self.settle();
+                return true;
+            };
+            for (l, r) in self.multipliers.iter_mut().zip(&rates) {
+                *l -= first * r;
+            }
+            if full.is_finite() {
+                axpy(-first, &rest, &mut self.z);
+            }
+            self.multipliers.remove(leaving);
+            self.rows.remove(leaving);
+            self.factor();
+        }
+    }
+
+    /// Factors the active rows anew, leaving out those that depend on earlier ones.
+    fn factor(&mut self) {
+        self.span.clear();
+        let (a, span) = (self.a, &mut self.span);
+        self.rows.retain(|&row| {
+            let mut rest = a.row(row).to_vec();
+            let coefficients = span.split(&mut rest);
+            let independent = norm(&rest) > DEPENDENT;
+            if independent {
+                span.push(coefficients, &rest);
+            }
+            independent
+        });
+    }
+
+    /// The exact point and multipliers of the active rows: `z = v - Q^T t` with `L t = A_W v - b_W`, and `L^T l = t`.
+    /// Done twice, because the first `z` carries the rounding errors of a `v` that may be far away.
+    fn settle(&mut self) {
+        self.z.copy_from_slice(self.v);
+        let mut total = vec![0.0; self.rows.len()];
+        for _ in 0..2 {
+            let beyond = self.rows.iter().map(|&i| dot(self.a.row(i), &self.z) - self.b[i]).collect();
+            for ((t, q), sum) in self.span.forward(beyond).into_iter().zip(self.span.basis()).zip(&mut total) {
+                axpy(-t, q, &mut self.z);
+                *sum += t;
+            }
+        }
+        self.span.backward(&mut total);
+        self.multipliers = total;
+    }
+}

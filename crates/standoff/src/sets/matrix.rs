@@ -1,0 +1,97 @@
+//! The small dense matrix of affine sets and polyhedra: one constraint per row.
+
+use super::refuse;
+use crate::Error;
+
+/// A dense matrix, row by row, in `f64`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    rows: usize,
+    cols: usize,
+    data: Vec<f64>,
+}
+
+impl Matrix {
+    /// A matrix of `rows * cols` finite numbers, row by row.
+    pub fn new(rows: usize, cols: usize, data: Vec<f64>) -> Result<Self, Error> {
+        if cols == 0 {
+            return Err(refuse("matrix", "the rows have no entries; give one entry per coordinate".into()));
+        }
+        if rows.checked_mul(cols) != Some(data.len()) {
+            let got = data.len();
+            return Err(refuse("matrix", format!("got {got} numbers for {rows} rows of {cols}; give {rows} x {cols}")));
+        }
+        if let Some(at) = data.iter().position(|v| !v.is_finite()) {
+            let (row, col, value) = (at / cols, at % cols, data[at]);
+            return Err(refuse("matrix", format!("entry [{row}][{col}] is {value}; every entry must be finite")));
+        }
+        Ok(Self { rows, cols, data })
+    }
+
+    /// A matrix from its rows, which must be equally long.
+    pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, Error> {
+        let cols = rows.first().map_or(0, Vec::len);
+        if rows.is_empty() {
+            return Err(refuse("matrix", "there are no rows; give one row per constraint".into()));
+        }
+        if let Some(odd) = rows.iter().position(|r| r.len() != cols) {
+            let got = rows[odd].len();
+            return Err(refuse("matrix", format!("row {odd} has {got} entries, row 0 has {cols}; make them equal")));
+        }
+        Self::new(rows.len(), cols, rows.concat())
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// The rows, one after the other.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.data.chunks_exact(self.cols)
+    }
+
+    /// All entries, row by row.
+    pub fn data(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// Checks the right-hand side of `set` against this matrix, scales every row to length one (which changes neither
+    /// `A z = b` nor `A z <= b`) and drops the rows of zeros for which `holds(b_i)`; any other row of zeros is an error.
+    pub(super) fn normalised(
+        self,
+        set: &'static str,
+        b: &[f64],
+        holds: impl Fn(f64) -> bool,
+    ) -> Result<(Self, Vec<f64>), Error> {
+        if b.len() != self.rows {
+            let (got, want) = (b.len(), self.rows);
+            return Err(refuse(set, format!("A has {want} rows, b has {got} entries; give one entry per row")));
+        }
+        let (mut data, mut rhs) = (Vec::with_capacity(self.data.len()), Vec::with_capacity(b.len()));
+        for (i, (row, &bi)) in self.iter().zip(b).enumerate() {
+            let norm = crate::ops::norm(row);
+            if norm > 0.0 {
+                // Two divisions: a norm at the edge of the range would overflow in 1/norm.
+                data.extend(row.iter().map(|a| a / norm));
+                rhs.push(bi / norm);
+            } else if !holds(bi) {
+                return Err(refuse(set, format!("row {i} of A is zero but b[{i}] = {bi}: the set is empty")));
+            }
+        }
+        if let Some(i) = rhs.iter().position(|v| !v.is_finite()) {
+            return Err(refuse(set, format!("row {i} is too small for its right-hand side; rescale that row")));
+        }
+        Ok((Self { rows: rhs.len(), cols: self.cols, data }, rhs))
+    }
+}

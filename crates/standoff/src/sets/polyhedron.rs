@@ -1,0 +1,188 @@
+//! The solutions of linear inequalities. Projection is exact (an active set), found by steps that start at the point
+//! itself or, when those are too many, at the answer of an interior-point solver.
+
+use super::active::ActiveSet;
+use super::conic::{self, Ending};
+use super::matrix::Matrix;
+use super::{ConvexSet, refuse};
+use crate::{Error, Real, ops};
+use clarabel::algebra::CscMatrix;
+use std::sync::OnceLock;
+
+/// Active-set steps tried before the interior-point solver is asked for a better start, beyond two per row and column.
+const PATIENCE: usize = 20;
+/// A point belongs to a polyhedron when no row of length one is violated by more than this, relative to its numbers.
+const FEASIBLE: f64 = 1e-9;
+/// How much the bounding box is widened, relative to its numbers, for the inexactness of the linear programs behind it.
+const WIDEN: f64 = 1e-8;
+
+/// `A z <= b`.
+#[derive(Debug)]
+pub struct Polyhedron {
+    rows: Matrix,
+    rhs: Vec<f64>,
+    columns: CscMatrix<f64>,
+    /// The projection of 0.
+    centre: Vec<f64>,
+    /// Per coordinate the least and the largest value; computed when first asked for.
+    bounds: OnceLock<Vec<(f64, f64)>>,
+}
+
+impl Polyhedron {
+    pub(super) fn new(a: Matrix, b: &[f64]) -> Result<Self, Error> {
+        if let Some(i) = b.iter().position(|v| !v.is_finite()) {
+            return Err(refuse("polyhedron", format!("b[{i}] is {}; give finite numbers", b[i])));
+        }
+        let (rows, rhs) = a.normalised("polyhedron", b, |bi| bi >= 0.0)?;
+        let columns = conic::columns(&rows);
+        let cols = rows.cols();
+        let mut set = Self { rows, rhs, columns, centre: vec![0.0; cols], bounds: OnceLock::new() };
+        let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
+        let mut centre = vec![0.0; cols];
+        let ending = set.locate(&origin, &mut centre, &mut multipliers);
+        let beyond = set.violation(&centre);
+        let feasible = beyond <= FEASIBLE * (1.0 + ops::norm(&centre));
+        if ending == Ending::Empty || !feasible {
+            return Err(refuse(
+                "polyhedron",
+                format!("no point satisfies all of A z <= b (the best found misses by {beyond:.1e}); loosen b"),
+            ));
+        }
+        set.centre = centre;
+        Ok(set)
+    }
+
+    /// The rows of `A`, scaled to length one; rows of zeros are left out.
+    pub fn rows(&self) -> &Matrix {
+        &self.rows
+    }
+
+    /// The right-hand sides `b`, scaled with their rows.
+    pub fn rhs(&self) -> &[f64] {
+        &self.rhs
+    }
+
+    /// How far `z` is beyond the worst of the inequalities; at most 0 inside.
+    pub fn violation(&self, z: &[f64]) -> f64 {
+        let mut worst = f64::NEG_INFINITY;
+        for (a, b) in self.rows.iter().zip(&self.rhs) {
+            let beyond = ops::dot(a, z) - b;
+            if beyond > worst || beyond.is_nan() {
+                worst = beyond;
+            }
+        }
+        worst
+    }
+
+    /// The projection `z` of `v`, with multipliers `l >= 0` of the [`rows`](Self::rows) such that `z = v - A^T l` and
+    /// `l_i > 0` only where row `i` holds with equality. A NaN in `v` makes everything NaN.
+    pub fn project_with_multipliers(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) {
+        self.locate(v, z, l);
+    }
+
+    fn locate(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+        assert_eq!(v.len(), self.rows.cols());
+        if !ops::all_finite(v) {
+            z.fill(f64::NAN);
+            l.fill(f64::NAN);
+            return Ending::Unknown;
+        }
+        let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
+        let steps = 2 * (self.rows.rows() + self.rows.cols()) + PATIENCE;
+        if active.run(steps) {
+            active.write(z, l);
+            return Ending::Found;
+        }
+        // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
+        let unit = self.violation(v);
+        let beyond: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
+        let answer = conic::shortest(&self.columns, &beyond);
+        let likely = likely_active(&answer, &beyond, &self.rows);
+        active.guess(&likely);
+        if active.run(steps) {
+            active.write(z, l);
+            return Ending::Found;
+        }
+        ops::add_scaled(z, v, unit, &answer.z);
+        for (li, m) in l.iter_mut().zip(&answer.multipliers) {
+            *li = if *m > 0.0 { m * unit } else { 0.0 };
+        }
+        answer.ending
+    }
+
+    fn bounds(&self) -> &[(f64, f64)] {
+        self.bounds.get_or_init(|| {
+            let mut g = vec![0.0; self.rows.cols()];
+            let mut side = |i: usize, sign: f64| {
+                g.fill(0.0);
+                g[i] = sign;
+                let answer = conic::linear(&g, &self.columns, &self.rhs);
+                let end = if answer.ending == Ending::Found { answer.z[i] } else { -sign * f64::INFINITY };
+                end - sign * WIDEN * (1.0 + end.abs())
+            };
+            (0..self.rows.cols()).map(|i| (side(i, 1.0), side(i, -1.0))).collect()
+        })
+    }
+}
+
+/// The rows that the interior-point solver holds for active, the most pressing first.
+fn likely_active(answer: &conic::Answer, b: &[f64], rows: &Matrix) -> Vec<usize> {
+    let slack = |i: usize| b[i] - ops::dot(rows.row(i), &answer.z);
+    let mut likely: Vec<usize> = (0..b.len()).filter(|&i| answer.multipliers[i] > slack(i)).collect();
+    likely.sort_by(|&i, &j| answer.multipliers[j].total_cmp(&answer.multipliers[i]));
+    likely
+}
+
+impl<R: Real> ConvexSet<R> for Polyhedron {
+    fn dim(&self) -> usize {
+        self.rows.cols()
+    }
+
+    fn project(&self, v: &mut [R]) {
+        let wide: Vec<f64> = v.iter().map(|vi| vi.to_f64()).collect();
+        let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; self.rhs.len()]);
+        self.locate(&wide, &mut z, &mut l);
+        for (vi, zi) in v.iter_mut().zip(z) {
+            *vi = R::from_f64(zi);
+        }
+    }
+
+    fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
+        assert_eq!(g.len(), self.rows.cols());
+        ConvexSet::<R>::centre(self, out);
+        let length = ops::norm(g);
+        if length == 0.0 {
+            return true;
+        }
+        if !length.is_finite() || self.rhs.is_empty() {
+            return false;
+        }
+        let unit: Vec<f64> = g.iter().map(|gi| gi.to_f64() / length).collect();
+        let answer = conic::linear(&unit, &self.columns, &self.rhs);
+        if answer.ending != Ending::Found {
+            return false;
+        }
+        for (oi, zi) in out.iter_mut().zip(answer.z) {
+            *oi = R::from_f64(zi);
+        }
+        self.project(out);
+        true
+    }
+
+    fn centre(&self, out: &mut [R]) {
+        for (oi, ci) in out.iter_mut().zip(&self.centre) {
+            *oi = R::from_f64(*ci);
+        }
+    }
+
+    fn radius_around(&self, from: &[R]) -> f64 {
+        assert_eq!(from.len(), self.rows.cols());
+        let bounds = self.bounds();
+        ops::sum_of(from.len(), |i| {
+            let (c, (low, high)) = (from[i].to_f64(), bounds[i]);
+            let far = (c - low).abs().max((high - c).abs());
+            far * far
+        })
+        .sqrt()
+    }
+}

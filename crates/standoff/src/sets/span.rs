@@ -1,0 +1,73 @@
+//! An orthonormal basis of the span of some rows, grown row by row (Gram-Schmidt, every row twice).
+
+use crate::ops::{axpy, dot, norm};
+
+/// Rows `a_0, a_1, ...` factored as `A = L Q`: `L` lower triangular, the rows of `Q` orthonormal.
+#[derive(Debug, Clone)]
+pub(super) struct Span {
+    dim: usize,
+    /// `Q`, row by row.
+    basis: Vec<f64>,
+    /// `L`, row `k` in its `k + 1` entries.
+    triangle: Vec<Vec<f64>>,
+}
+
+impl Span {
+    pub(super) fn new(dim: usize) -> Self {
+        Self { dim, basis: Vec::new(), triangle: Vec::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.basis.clear();
+        self.triangle.clear();
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.triangle.len()
+    }
+
+    pub(super) fn basis(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.basis.chunks_exact(self.dim)
+    }
+
+    /// Leaves in `a` its part orthogonal to the span and returns the coefficients `c` of the rest, `a = Q^T c + rest`.
+    pub(super) fn split(&self, a: &mut [f64]) -> Vec<f64> {
+        let mut coefficients = vec![0.0; self.rank()];
+        // Once leaves an error of the size of the part taken out; twice is enough.
+        for _ in 0..2 {
+            for (c, q) in coefficients.iter_mut().zip(self.basis()) {
+                let t = dot(q, a);
+                *c += t;
+                axpy(-t, q, a);
+            }
+        }
+        coefficients
+    }
+
+    /// Adds a row given by its [`split`](Self::split): coefficients and the rest, which must not be zero.
+    pub(super) fn push(&mut self, mut coefficients: Vec<f64>, rest: &[f64]) {
+        let length = norm(rest);
+        coefficients.push(length);
+        self.triangle.push(coefficients);
+        self.basis.extend(rest.iter().map(|r| r / length));
+    }
+
+    /// Solves `L d = b`: the right-hand sides of `Q z = d` when those of `A z = b` are `b`.
+    pub(super) fn forward(&self, mut b: Vec<f64>) -> Vec<f64> {
+        for (k, row) in self.triangle.iter().enumerate() {
+            let known: f64 = (0..k).map(|j| row[j] * b[j]).sum();
+            b[k] = (b[k] - known) / row[k];
+        }
+        b
+    }
+
+    /// Solves `L^T l = t` in place: `A^T l = Q^T t`.
+    pub(super) fn backward(&self, t: &mut [f64]) {
+        for k in (0..self.rank()).rev() {
+            t[k] /= self.triangle[k][k];
+            for j in 0..k {
+                t[j] -= self.triangle[k][j] * t[k];
+            }
+        }
+    }
+}

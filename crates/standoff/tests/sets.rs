@@ -1,0 +1,115 @@
+//! What must hold for every set: projections are feasible, idempotent, non-expansive and nearest; linear minimisers are
+//! no worse than any sampled point; radii bound every sampled point.
+
+use standoff::sets::Matrix;
+use standoff::{Real, Set, ops};
+
+/// A tiny generator of uniform and Gaussian numbers, the same on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let mut z = self.0;
+        z = (z ^ (z >> 32)).wrapping_mul(0xd6e8feb86659fd93);
+        z = (z ^ (z >> 32)).wrapping_mul(0xd6e8feb86659fd93);
+        ((z ^ (z >> 32)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn gauss(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.uniform() * n as f64) as usize
+    }
+
+    fn vector<R: Real>(&mut self, n: usize, size: f64) -> Vec<R> {
+        (0..n).map(|_| R::from_f64(size * self.gauss())).collect()
+    }
+
+    fn matrix(&mut self, rows: usize, cols: usize) -> Matrix {
+        let data = (0..rows * cols).map(|_| self.gauss()).collect();
+        Matrix::new(rows, cols, data).unwrap()
+    }
+}
+
+/// One random set of every kind, in dimension `n`.
+fn one_of_each<R: Real>(dice: &mut Dice, n: usize) -> Vec<Set<R>> {
+    let low: Vec<R> = dice.vector(n, 1.0);
+    let high = low.iter().map(|l| R::from_f64(l.to_f64() + dice.uniform())).collect();
+    let half_open = (vec![R::from_f64(0.0); n], vec![R::from_f64(f64::INFINITY); n]);
+    let equations = 1 + dice.below(n);
+    let inside: Vec<f64> = dice.vector(n, 1.0);
+    let rows = dice.matrix(2 * n + 1, n);
+    let rhs: Vec<f64> = rows.iter().map(|a| ops::dot(a, &inside) + dice.uniform()).collect();
+    vec![
+        Set::free(n),
+        Set::boxed(low, high).unwrap(),
+        Set::boxed(half_open.0, half_open.1).unwrap(),
+        Set::ball(dice.vector(n, 1.0), 0.1 + dice.uniform()).unwrap(),
+        Set::l1_ball(n, 0.1 + dice.uniform()).unwrap(),
+        Set::simplex(n, 0.1 + 2.0 * dice.uniform()).unwrap(),
+        Set::halfspace(dice.vector(n, 1.0), dice.gauss()).unwrap(),
+        Set::affine(dice.matrix(equations, n), &dice.vector(equations, 1.0)).unwrap(),
+        Set::polyhedron(rows, &rhs).unwrap(),
+    ]
+}
+
+fn with_products<R: Real>(dice: &mut Dice, n: usize) -> Vec<Set<R>> {
+    let mut sets = one_of_each(dice, n);
+    sets.push(Set::product(one_of_each(dice, n)).unwrap());
+    let nested = vec![Set::product(one_of_each(dice, 2)).unwrap(), Set::simplex(3, 1.0).unwrap()];
+    sets.push(Set::product(nested).unwrap());
+    sets
+}
+
+fn check_every_set<R: Real>(seed: u64, tol: f64) {
+    let mut dice = Dice(seed);
+    for round in 0..40 {
+        for set in with_products::<R>(&mut dice, 1 + round % 9) {
+            let n = set.dim();
+            let size = 10f64.powi(dice.below(3) as i32);
+            let v: Vec<R> = dice.vector(n, size);
+            let w: Vec<R> = dice.vector(n, size);
+            let (mut pv, mut pw) = (v.clone(), w.clone());
+            set.project(&mut pv);
+            set.project(&mut pw);
+            let tol = tol * (1.0 + size) * (n as f64).sqrt();
+            let mut again = pv.clone();
+            set.project(&mut again);
+            assert!(ops::distance(&pv, &again) <= tol, "not idempotent: {set:?}");
+            assert!(set.contains(&pv, tol), "not feasible: {set:?}");
+            assert!(ops::distance(&pv, &pw) <= ops::distance(&v, &w) + tol, "expansive: {set:?}");
+            let g: Vec<R> = dice.vector(n, 1.0);
+            let mut corner = vec![R::default(); n];
+            let bounded = set.minimise_linear(&g, &mut corner);
+            assert!(!bounded || set.contains(&corner, 10.0 * tol), "corner not feasible: {set:?}");
+            let (radius, diameter) = (set.radius_around(&v), set.diameter_bound());
+            assert!(set.contains(&set.centre(), tol), "centre not feasible: {set:?}");
+            for _ in 0..20 {
+                let mut z: Vec<R> = dice.vector(n, size);
+                set.project(&mut z);
+                // <v - Pv, z - Pv> <= 0 for every feasible z.
+                let angle: f64 =
+                    (0..n).map(|i| (v[i].to_f64() - pv[i].to_f64()) * (z[i].to_f64() - pv[i].to_f64())).sum();
+                assert!(angle <= tol * size * 10.0, "a nearer point exists ({angle:e}): {set:?}");
+                if bounded {
+                    assert!(ops::dot(&g, &corner) <= ops::dot(&g, &z) + 100.0 * tol, "corner beaten: {set:?}");
+                }
+                assert!(ops::distance(&z, &v) <= radius + tol, "radius too small: {set:?}");
+                assert!(ops::distance(&z, &pv) <= diameter + tol, "diameter too small: {set:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_set_keeps_its_promises_in_double() {
+    check_every_set::<f64>(1, 1e-12);
+}
+
+#[test]
+fn every_set_keeps_its_promises_in_single() {
+    check_every_set::<f32>(2, 3e-6);
+}
