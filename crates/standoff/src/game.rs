@@ -56,6 +56,47 @@ pub trait Game {
     }
 }
 
+/// A game behind a box is the game: what comes from a list, a file or Python is used like one's own.
+impl<G: Game + ?Sized> Game for Box<G> {
+    type Real = G::Real;
+
+    fn x_set(&self) -> &Set<Self::Real> {
+        (**self).x_set()
+    }
+
+    fn y_set(&self) -> &Set<Self::Real> {
+        (**self).y_set()
+    }
+
+    fn fix(&mut self, x: &[Self::Real], need: Need) {
+        (**self).fix(x, need);
+    }
+
+    fn value(&mut self, y: &[Self::Real]) -> f64 {
+        (**self).value(y)
+    }
+
+    fn grad_x(&mut self, y: &[Self::Real], out: &mut [Self::Real]) -> f64 {
+        (**self).grad_x(y, out)
+    }
+
+    fn grad_y(&mut self, y: &[Self::Real], out: &mut [Self::Real]) -> f64 {
+        (**self).grad_y(y, out)
+    }
+
+    fn linear_in_y(&self) -> bool {
+        (**self).linear_in_y()
+    }
+
+    fn resample(&mut self, step: u64) -> bool {
+        (**self).resample(step)
+    }
+
+    fn whole(&mut self) -> bool {
+        (**self).whole()
+    }
+}
+
 /// A pair `(x, y)`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point<R> {

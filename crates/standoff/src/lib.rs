@@ -7,6 +7,7 @@ pub mod observe;
 pub mod ops;
 pub mod oracle;
 pub mod sets;
+pub mod zoo;
 
 mod constants;
 mod game;

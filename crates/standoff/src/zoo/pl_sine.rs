@@ -1,0 +1,136 @@
+//! `pl-sine`: a Polyak-Lojasiewicz game that is not concave in y.
+
+use super::linear::Matrix;
+use super::random::Random;
+use super::{Instance, at_least, sum};
+use crate::{Constants, Error, Game, Need, Set};
+
+/// `min h'(t)^2 / (2 h(t))`, rounded down; attained at `t = 2.2017`. The literature uses the bound 1/32.
+const MU: f64 = 0.17553;
+/// x lives in a box of this half-width.
+const HALF: f64 = 4.0;
+
+/// `h(t) = t^2 + 3 sin^2 t`, with curvature in `[-4, 8]`.
+fn h(t: f64) -> f64 {
+    t * t + 3.0 * t.sin().powi(2)
+}
+
+fn dh(t: f64) -> f64 {
+    2.0 * t + 3.0 * (2.0 * t).sin()
+}
+
+/// One coordinate of `p`: `cos(x + w) + x^2/20`.
+fn p(x: f64, w: f64) -> f64 {
+    (x + w).cos() + 0.05 * x * x
+}
+
+fn dp(x: f64, w: f64) -> f64 {
+    0.1 * x - (x + w).sin()
+}
+
+struct PlSine {
+    b: Matrix,
+    w: Vec<f64>,
+    x_set: Set<f64>,
+    y_set: Set<f64>,
+    x: Vec<f64>,
+    /// `B x`, y's best answer.
+    bx: Vec<f64>,
+    slope: Vec<f64>,
+}
+
+impl Game for PlSine {
+    type Real = f64;
+
+    fn x_set(&self) -> &Set<f64> {
+        &self.x_set
+    }
+
+    fn y_set(&self) -> &Set<f64> {
+        &self.y_set
+    }
+
+    fn fix(&mut self, x: &[f64], _need: Need) {
+        self.x.copy_from_slice(x);
+        self.b.times(x, &mut self.bx);
+    }
+
+    fn value(&mut self, y: &[f64]) -> f64 {
+        let n = self.x.len();
+        sum(n, |i| p(self.x[i], self.w[i])) - sum(n, |i| h(y[i] - self.bx[i]))
+    }
+
+    fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        for i in 0..y.len() {
+            self.slope[i] = dh(y[i] - self.bx[i]);
+        }
+        self.b.transpose_times(&self.slope, out);
+        for i in 0..out.len() {
+            out[i] += dp(self.x[i], self.w[i]);
+        }
+        self.value(y)
+    }
+
+    fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        for i in 0..out.len() {
+            out[i] = -dh(y[i] - self.bx[i]);
+        }
+        self.value(y)
+    }
+}
+
+/// `f = sum_i [cos(x_i + w_i) + x_i^2/20 - h(y_i - (Bx)_i)]` on `[-4, 4]^n x R^n`, with `h(t) = t^2 + 3 sin^2 t`.
+///
+/// `h` is PL without being convex (Karimi, Nutini and Schmidt 2016), so f is PL and not concave in y. y answers `Bx`, and the
+/// value function is the sum of cosines. The answer listed minimises it; its other stationary points are equilibria too.
+pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
+    at_least("n", n, 1)?;
+    let mut random = Random::new(seed);
+    let b = Matrix::new(n, n, random.normals(n * n, 0.5 / (n as f64).sqrt()));
+    let w: Vec<f64> = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
+    let start: Vec<f64> = (0..n).map(|_| random.uniform(-2.0, 2.0)).collect();
+    let norm = b.norm();
+    let x: Vec<f64> = w.iter().map(|&w| lowest(w)).collect();
+    let mut y = vec![0.0; n];
+    b.times(&x, &mut y);
+    let value = sum(n, |i| p(x[i], w[i]));
+    let constants = Constants {
+        l11: 8.0 * norm * norm + 1.1,
+        l12: 8.0 * norm,
+        l22: 8.0,
+        mu: MU,
+        delta_g: Some(sum(n, |i| p(start[i], w[i])) - value),
+        g_max: Some(1.4 * (n as f64).sqrt()),
+        radius_x: Some(HALF * (n as f64).sqrt()),
+        ..Constants::default()
+    };
+    let game = PlSine {
+        b,
+        w,
+        x_set: Set::boxed(vec![-HALF; n], vec![HALF; n])?,
+        y_set: Set::free(n),
+        x: vec![0.0; n],
+        bx: vec![0.0; n],
+        slope: vec![0.0; n],
+    };
+    Ok(Instance::new(game, &start, &vec![0.0; n]).constants(constants).answer(&x, &y, value))
+}
+
+/// The minimiser of `cos(x + w) + x^2/20` on `[-4, 4]`: the best of a fine grid, then bisection of the slope around it.
+fn lowest(w: f64) -> f64 {
+    const GRID: usize = 800;
+    let at = |i: usize| -HALF + 2.0 * HALF * i as f64 / GRID as f64;
+    let mut best = 0;
+    for i in 1..=GRID {
+        if p(at(i), w) < p(at(best), w) {
+            best = i;
+        }
+    }
+    let (mut a, mut b) = (at(best.saturating_sub(1)), at((best + 1).min(GRID)));
+    for _ in 0..100 {
+        let m = 0.5 * (a + b);
+        if dp(m, w) < 0.0 { a = m } else { b = m }
+    }
+    // A minimum at the end of the interval has no change of sign: one of a and b has run to it.
+    0.5 * (a + b)
+}
