@@ -15,6 +15,8 @@ fn zoo() -> Vec<(String, Class, Instance)> {
     more("ramp", zoo::ramp(0.01));
     more("printed-step", zoo::printed_step(2.0));
     more("pl-sine", zoo::pl_sine(1, 7));
+    more("quadmax", zoo::quadmax(1, 3, 7));
+    more("matrix", zoo::random_matrix_game(4, 2, 7));
     games
 }
 
@@ -178,7 +180,7 @@ fn the_second_order_game_has_exactly_its_three_equilibria() {
             let game = instance.game.as_mut();
             let (gx, gy, _) = gradients(game, &x, &y);
             if residual(game.x_set(), &x, -1.0, &gx) + residual(game.y_set(), &y, 1.0, &gy) <= 0.1 {
-                let near = |e: &(f64, f64)| (e.0 - x[0]).abs() + (e.1 - y[0]).abs() <= 0.2;
+                let near = |e: &(f64, f64)| (e.0 - x[0]).abs() + (e.1 - y[0]).abs() <= 0.3;
                 let which = [(0.0, 0.0), (-1.0, 2.0), (1.0, -2.0)].iter().position(near);
                 found[which.unwrap_or_else(|| panic!("another one near {x:?}, {y:?}"))] = true;
             }
@@ -340,4 +342,6 @@ fn bad_parameters_are_refused_with_a_reason() {
     assert!(zoo::ramp(0.0).is_err());
     assert!(zoo::printed_step(2.1).is_err());
     assert!(zoo::pl_sine(0, 1).is_err());
+    assert!(zoo::quadmax(3, 0, 1).is_err());
+    assert!(zoo::random_matrix_game(0, 3, 1).is_err());
 }

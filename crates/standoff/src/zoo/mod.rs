@@ -6,10 +6,12 @@
 mod abs;
 mod kink;
 mod linear;
+mod matrix;
 mod pl_line;
 mod pl_sine;
 mod plain;
 mod printed_step;
+mod quadmax;
 mod ramp;
 mod random;
 mod robust_regression;
@@ -19,9 +21,11 @@ mod two_sided_pl;
 
 pub use abs::abs;
 pub use kink::kink;
+pub use matrix::{bilinear, matrix_2x2, matrix_game, random_matrix_game, rps};
 pub use pl_line::pl_line;
 pub use pl_sine::pl_sine;
 pub use printed_step::printed_step;
+pub use quadmax::{quadmax, saddle2d};
 pub use ramp::ramp;
 pub use robust_regression::robust_regression;
 pub use second_order::second_order;
@@ -130,6 +134,7 @@ pub fn all() -> &'static [Entry] {
             "a gentle slope beside a kink: worst case of the regularised method",
         ),
         entry("kink", Concave, kink, "cos(3x)/4 + y (x - 1/2): a nonconvex value function with a kink"),
+        entry("saddle2d", Concave, saddle2d, "the larger of two saddles: a kink along a line of negative curvature"),
         entry("trap", StronglyConcave, trap, "equal steps for both players cycle for ever"),
         entry("second-order", NonConcave, second_order, "three first-order equilibria, none of second order"),
         entry("printed-step", StronglyConcave, || sure(printed_step(0.5)), "the printed step size oscillates for ever"),
@@ -137,6 +142,18 @@ pub fn all() -> &'static [Entry] {
         entry("pl-sine", Pl, || sure(pl_sine(10, 1)), "PL and not concave in y, 10 + 10 dimensions"),
         entry("two-sided-pl", Pl, two_sided_pl, "PL for both players, convex or concave for neither"),
         entry("robust-regression", StronglyConcave, robust_regression, "a tanh unit fitted to adversarial labels"),
+        entry("quadmax", Concave, || sure(quadmax(10, 6, 1)), "the largest of 6 indefinite quadratics in 10 variables"),
+        entry(
+            "quadmax-50",
+            Concave,
+            || sure(quadmax(50, 20, 1)),
+            "the largest of 20 indefinite quadratics in 50 variables",
+        ),
+        entry("rps", Concave, rps, "rock, paper, scissors with unequal stakes"),
+        entry("matrix-2x2", Concave, matrix_2x2, "a 2 by 2 matrix game of value 1/5"),
+        entry("matrix", Concave, || sure(random_matrix_game(5, 7, 1)), "a random 5 by 7 matrix game"),
+        entry("matrix-50", Concave, || sure(random_matrix_game(50, 50, 1)), "a random 50 by 50 matrix game"),
+        entry("bilinear", Concave, bilinear, "xy on a square"),
     ];
     ALL
 }
@@ -152,7 +169,7 @@ fn sure<T>(made: Result<T, Error>) -> T {
 }
 
 fn interval(lower: f64, upper: f64) -> Set<f64> {
-    sure(Set::boxed(vec![lower], vec![upper]))
+    sure(Set::interval(lower, upper))
 }
 
 /// Refuses a parameter that is not a positive number.

@@ -1,8 +1,8 @@
 //! `pl-sine`: a Polyak-Lojasiewicz game that is not concave in y.
 
-use super::linear::Matrix;
 use super::random::Random;
-use super::{Instance, at_least, sum};
+use super::{Instance, at_least, linear, sum};
+use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set};
 
 /// `min h'(t)^2 / (2 h(t))`, rounded down; attained at `t = 2.2017`. The literature uses the bound 1/32.
@@ -52,7 +52,7 @@ impl Game for PlSine {
 
     fn fix(&mut self, x: &[f64], _need: Need) {
         self.x.copy_from_slice(x);
-        self.b.times(x, &mut self.bx);
+        linear::times(&self.b, x, &mut self.bx);
     }
 
     fn value(&mut self, y: &[f64]) -> f64 {
@@ -64,7 +64,7 @@ impl Game for PlSine {
         for i in 0..y.len() {
             self.slope[i] = dh(y[i] - self.bx[i]);
         }
-        self.b.transpose_times(&self.slope, out);
+        linear::transpose_times(&self.b, &self.slope, out);
         for i in 0..out.len() {
             out[i] += dp(self.x[i], self.w[i]);
         }
@@ -86,13 +86,13 @@ impl Game for PlSine {
 pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     let mut random = Random::new(seed);
-    let b = Matrix::new(n, n, random.normals(n * n, 0.5 / (n as f64).sqrt()));
+    let b = Matrix::new(n, n, random.normals(n * n, 0.5 / (n as f64).sqrt()))?;
     let w: Vec<f64> = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
     let start: Vec<f64> = (0..n).map(|_| random.uniform(-2.0, 2.0)).collect();
-    let norm = b.norm();
+    let norm = linear::norm(&b);
     let x: Vec<f64> = w.iter().map(|&w| lowest(w)).collect();
     let mut y = vec![0.0; n];
-    b.times(&x, &mut y);
+    linear::times(&b, &x, &mut y);
     let value = sum(n, |i| p(x[i], w[i]));
     let constants = Constants {
         l11: 8.0 * norm * norm + 1.1,
