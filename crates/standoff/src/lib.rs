@@ -1,10 +1,15 @@
 //! Non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`, solved to a certificate.
 
+pub mod check;
 pub mod error;
+pub mod estimate;
 pub mod gap;
+pub mod inner;
 pub mod methods;
 pub mod observe;
 pub mod ops;
+pub mod outer;
+pub mod plan;
 pub mod oracle;
 pub mod sets;
 pub mod zoo;

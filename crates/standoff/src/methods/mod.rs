@@ -1,6 +1,18 @@
 //! Whole methods. Each moves the pair; the loop in `solve.rs` judges it.
 
-use crate::{Constants, Error, Game, Oracle, Point, Real, Settings, StopReason};
+mod auto;
+mod choice;
+mod multistep;
+mod regularised;
+
+pub use auto::Auto;
+pub use choice::{Choice, METHODS, MethodInfo, Mode};
+pub use multistep::Multistep;
+pub use regularised::Regularised;
+
+pub(crate) use choice::Params;
+
+use crate::{Game, Oracle, Point, Real, StopReason};
 
 /// A method moves the point; multi-step methods answer (y replies to x) and advance (x moves), one-loop methods advance only.
 ///
@@ -26,41 +38,4 @@ pub trait Visitor<R: Real> {
     fn scalar(&mut self, name: &str, v: &mut f64);
     /// A named counter or switch.
     fn count(&mut self, name: &str, v: &mut u64);
-}
-
-/// Where a method's inner loops stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// On their computable residual.
-    #[default]
-    Certificate,
-    /// After the numbers of steps that the theorems give for the constants.
-    Theory,
-}
-
-/// Which method, with everything it was given.
-#[derive(Debug, Clone, Default)]
-pub struct Choice {
-    /// The name; empty means `auto`.
-    pub name: String,
-    /// Constants of the game, for the methods that need them.
-    pub constants: Option<Constants>,
-    /// Where inner loops stop.
-    pub mode: Mode,
-    /// Follow the paper to the letter, errors included.
-    pub as_printed: bool,
-    /// The method's own parameters.
-    pub params: Vec<(String, f64)>,
-}
-
-impl Choice {
-    /// A method by name, with its defaults.
-    pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), ..Self::default() }
-    }
-
-    /// The method, ready for a game.
-    pub fn build<G: Game>(&self, _game: &G, _settings: &Settings) -> Result<Box<dyn Method<G>>, Error> {
-        Err(Error::UnknownMethod { name: self.name.clone(), nearest: None })
-    }
 }

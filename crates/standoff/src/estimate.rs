@@ -1,0 +1,349 @@
+//! What a game looks like from samples: its constants, and whether it is concave, linear or PL in y. Estimates, not bounds.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::inner::{Adaptive, Answer, Regulariser, Task};
+use crate::oracle::{Limits, Oracle};
+use crate::{Constants, Game, Need, Point, Real, Set, ops};
+
+/// What f looks like as a function of y.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Affine.
+    Linear,
+    /// Strongly concave wherever it was sampled.
+    StronglyConcave,
+    /// Concave wherever it was sampled.
+    Concave,
+    /// Not concave, but every ascent ended at the same height and the PL inequality held.
+    Pl,
+    /// None of these.
+    Other,
+}
+
+/// The result of sampling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Estimated constants; `estimated` is set.
+    pub constants: Constants,
+    /// What f looks like in y.
+    pub shape: Shape,
+    /// The largest second derivative in y met; positive proves that f is not concave in y.
+    pub curvature_y: f64,
+    /// The same in x; not positive means that f looks concave in x, negative entries are common.
+    pub curvature_x: f64,
+    /// The most negative second derivative in x met: how far f is from convex in x.
+    pub weakness_x: f64,
+    /// Points sampled.
+    pub samples: u64,
+}
+
+impl Estimate {
+    /// The method that fits.
+    pub fn method(&self) -> &'static str {
+        if self.shape == Shape::Other { "ds-gda" } else { "auto" }
+    }
+}
+
+/// Samples a game around `start`.
+pub fn estimate<G: Game>(game: &mut G, start: &Point<G::Real>, samples: u64, seed: u64) -> Estimate {
+    let mut sampler = Sampler::new(game, start, seed);
+    for _ in 0..samples.max(1) {
+        sampler.visit_one();
+    }
+    sampler.finish(samples.max(1))
+}
+
+/// Second differences along a direction: relative step.
+const STEP: f64 = 1e-5;
+/// Power iterations per sampled point.
+const POWER: usize = 6;
+
+struct Sampler<'g, G: Game> {
+    f: Oracle<'g, G>,
+    rng: ChaCha8Rng,
+    start: Point<G::Real>,
+    reach: (f64, f64),
+    linear: bool,
+    seen: Seen,
+    climbs: Vec<Climb>,
+}
+
+/// Extremes over the samples.
+#[derive(Default)]
+struct Seen {
+    l11: f64,
+    l12: f64,
+    l22: f64,
+    convex_y: f64,
+    convex_x: f64,
+    concave_x: f64,
+    any: bool,
+    g_max: f64,
+    delta: f64,
+    lowest_g: f64,
+    first_g: Option<f64>,
+}
+
+/// One ascent in y: where it ended, and the PL ratio at its start.
+struct Climb {
+    x: usize,
+    value: f64,
+    start_value: f64,
+    start_slope: f64,
+}
+
+impl<'g, G: Game> Sampler<'g, G> {
+    fn new(game: &'g mut G, start: &Point<G::Real>, seed: u64) -> Self {
+        let mut start = start.clone();
+        game.x_set().project(&mut start.x);
+        game.y_set().project(&mut start.y);
+        let reach = (reach(game.x_set(), &start.x), reach(game.y_set(), &start.y));
+        let linear = game.linear_in_y();
+        Self {
+            f: Oracle::new(game, Limits::default()),
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            start,
+            reach,
+            linear,
+            seen: Seen { lowest_g: f64::INFINITY, ..Seen::default() },
+            climbs: Vec::new(),
+        }
+    }
+
+    /// A feasible point around the start (the start itself first).
+    fn point(&mut self) -> Point<G::Real> {
+        let mut z = self.start.clone();
+        if self.seen.any {
+            scatter(&mut self.rng, &mut z.x, self.reach.0);
+            self.f.x_set().project(&mut z.x);
+            scatter(&mut self.rng, &mut z.y, self.reach.1);
+            self.f.y_set().project(&mut z.y);
+        }
+        z
+    }
+
+    fn visit_one(&mut self) {
+        let z = self.point();
+        let (l11, low_x, high_x) = self.curvature(&z, true);
+        let (l22, _, high_y) = self.curvature(&z, false);
+        let cross = self.cross(&z);
+        let s = &mut self.seen;
+        s.l11 = s.l11.max(l11);
+        s.l22 = s.l22.max(l22);
+        s.l12 = s.l12.max(cross);
+        if s.any {
+            s.convex_x = s.convex_x.max(high_x);
+            s.concave_x = s.concave_x.min(low_x);
+            s.convex_y = s.convex_y.max(high_y);
+        } else {
+            (s.convex_x, s.concave_x, s.convex_y) = (high_x, low_x, high_y);
+        }
+        s.any = true;
+        self.climb(&z);
+    }
+
+    /// Largest |eigenvalue|, and the extreme eigenvalues met, of the second derivative in one player, by power iteration
+    /// on differences of gradients.
+    fn curvature(&mut self, z: &Point<G::Real>, along_x: bool) -> (f64, f64, f64) {
+        let n = if along_x { z.x.len() } else { z.y.len() };
+        let (mut size, mut low, mut high) = (0.0_f64, f64::INFINITY, f64::NEG_INFINITY);
+        for shift_sign in [0.0, 1.0, -1.0] {
+            let mut d = direction::<G::Real>(&mut self.rng, n);
+            for _ in 0..POWER {
+                let Some((hd, moved)) = self.along(z, &d, along_x, along_x) else { break };
+                let ray = ops::dot(&hd, &moved) / ops::dot(&moved, &moved);
+                if !ray.is_finite() {
+                    break;
+                }
+                size = size.max(ops::norm(&hd) / ops::norm(&moved));
+                low = low.min(ray);
+                high = high.max(ray);
+                // Shifting by +-size turns the search towards the largest or the smallest eigenvalue.
+                let mut next = hd;
+                ops::axpy(shift_sign * size, &moved, &mut next);
+                if !normalise(&mut next) {
+                    break;
+                }
+                d = next;
+            }
+        }
+        if low > high { (size, 0.0, 0.0) } else { (size, low, high) }
+    }
+
+    /// The norm of the mixed second derivative.
+    fn cross(&mut self, z: &Point<G::Real>) -> f64 {
+        let mut size = 0.0_f64;
+        let mut d = direction::<G::Real>(&mut self.rng, z.y.len());
+        for _ in 0..POWER {
+            // grad_x along y, then grad_y along x: one round of power iteration on M M'.
+            let Some((mut md, moved)) = self.along(z, &d, true, false) else { break };
+            size = size.max(ops::norm(&md) / ops::norm(&moved));
+            if !normalise(&mut md) {
+                break;
+            }
+            let Some((mut back, moved)) = self.along(z, &md, false, true) else { break };
+            size = size.max(ops::norm(&back) / ops::norm(&moved));
+            if !normalise(&mut back) {
+                break;
+            }
+            d = back;
+        }
+        size
+    }
+
+    /// The change of a gradient (in x or y) along a feasible move (of x or y), and the move, per unit of step.
+    #[allow(clippy::type_complexity)]
+    fn along(
+        &mut self,
+        z: &Point<G::Real>,
+        d: &[G::Real],
+        gradient_x: bool,
+        move_x: bool,
+    ) -> Option<(Vec<G::Real>, Vec<G::Real>)> {
+        let step = STEP.max(G::Real::UNIT_ROUNDOFF.cbrt()) * (1.0 + if move_x { ops::norm(&z.x) } else { ops::norm(&z.y) });
+        for sign in [1.0, -1.0] {
+            let mut w = z.clone();
+            let (moving, from) = if move_x { (&mut w.x, &z.x) } else { (&mut w.y, &z.y) };
+            ops::axpy(sign * step, d, moving);
+            if move_x { self.f.x_set().project(moving) } else { self.f.y_set().project(moving) }
+            let mut moved = moving.clone();
+            ops::axpy(-1.0, from, &mut moved);
+            if ops::norm(&moved) < 1e-3 * step {
+                continue;
+            }
+            let mut change = self.gradient(&w, gradient_x);
+            ops::axpy(-1.0, &self.gradient(z, gradient_x), &mut change);
+            if ops::all_finite(&change) {
+                return Some((change, moved));
+            }
+        }
+        None
+    }
+
+    fn gradient(&mut self, z: &Point<G::Real>, in_x: bool) -> Vec<G::Real> {
+        let mut g = vec![G::Real::default(); if in_x { z.x.len() } else { z.y.len() }];
+        self.f.look(&z.x, Need::Gradients);
+        if in_x { self.f.peek_grad_x(&z.y, &mut g) } else { self.f.peek_grad_y(&z.y, &mut g) };
+        g
+    }
+
+    /// Climbs in y from two starts at this x: g there, its gradient, and whether every top is the highest.
+    fn climb(&mut self, z: &Point<G::Real>) {
+        let x = self.climbs.last().map_or(0, |c| c.x + 1);
+        let other = self.point();
+        for from in [&z.y, &other.y] {
+            let mut y = from.clone();
+            self.f.look(&z.x, Need::Gradients);
+            let mut slope = vec![G::Real::default(); y.len()];
+            let start_value = self.f.peek_grad_y(&y, &mut slope);
+            let lambda = (1e-7 * self.seen.l22).max(1e-9);
+            let regulariser = Regulariser { lambda, centre: y.clone() };
+            let tolerance = 1e-6 * (1.0 + ops::norm(&slope));
+            let task = Task { tolerance, reject: f64::INFINITY };
+            let mut inner = Adaptive::new(y.len());
+            let Ok(Answer::Settled { .. }) = inner.run(&mut self.f, &mut y, &regulariser, task) else { continue };
+            let mut gx = vec![G::Real::default(); z.x.len()];
+            let value = self.f.peek_grad_x(&y, &mut gx);
+            if !(value.is_finite() && start_value.is_finite()) {
+                continue;
+            }
+            self.seen.g_max = self.seen.g_max.max(ops::norm(&gx));
+            self.seen.delta = self.seen.delta.max(value - start_value);
+            self.seen.lowest_g = self.seen.lowest_g.min(value);
+            self.seen.first_g.get_or_insert(value);
+            self.climbs.push(Climb { x, value, start_value, start_slope: ops::norm(&slope) });
+        }
+    }
+
+    fn finish(self, samples: u64) -> Estimate {
+        let s = &self.seen;
+        let bent = 1e-6 * (s.l22 + 1e-9);
+        let (pl, same_height) = self.pl();
+        let shape = if self.linear || s.l22 <= 1e-9 * (1.0 + s.l12 + s.l11) {
+            Shape::Linear
+        } else if s.convex_y < -1e-3 * s.l22 {
+            Shape::StronglyConcave
+        } else if s.convex_y <= bent {
+            Shape::Concave
+        } else if same_height && pl > 0.0 && self.f.y_set().diameter_bound().is_infinite() {
+            Shape::Pl
+        } else {
+            Shape::Other
+        };
+        let mu = match shape {
+            Shape::StronglyConcave => -s.convex_y,
+            Shape::Pl => pl,
+            _ => 0.0,
+        };
+        let bounded = |set: &Set<G::Real>| Some(set.radius_around(&set.centre())).filter(|r| r.is_finite());
+        let constants = Constants {
+            l11: s.l11,
+            l12: s.l12,
+            l22: if shape == Shape::Linear { 0.0 } else { s.l22 },
+            mu,
+            delta_g: s.first_g.map(|g| (g - s.lowest_g).max(0.0)),
+            delta: Some(s.delta),
+            g_max: Some(s.g_max.max(1.0)),
+            radius_x: bounded(self.f.x_set()),
+            radius_y: bounded(self.f.y_set()),
+            estimated: true,
+        };
+        Estimate {
+            constants,
+            shape,
+            curvature_y: s.convex_y,
+            curvature_x: s.convex_x,
+            weakness_x: s.concave_x,
+            samples,
+        }
+    }
+
+    /// The smallest PL ratio met, and whether all ascents at one x reached the same height.
+    fn pl(&self) -> (f64, bool) {
+        let (mut ratio, mut same) = (f64::INFINITY, !self.climbs.is_empty());
+        for c in &self.climbs {
+            let top = self.climbs.iter().filter(|o| o.x == c.x).map(|o| o.value).fold(c.value, f64::max);
+            let scale = 1e-4 * (1.0 + top.abs());
+            same &= top - c.value <= scale;
+            if top - c.start_value > scale {
+                ratio = ratio.min(0.5 * c.start_slope * c.start_slope / (top - c.start_value));
+            }
+        }
+        (if ratio.is_finite() { ratio } else { 0.0 }, same)
+    }
+}
+
+/// How far samples spread: across a bounded set, or a few units around the start.
+fn reach<R: Real>(set: &Set<R>, start: &[R]) -> f64 {
+    let radius = set.radius_around(start);
+    if radius.is_finite() { radius } else { 2.0 * (1.0 + ops::norm(start)) }
+}
+
+/// Moves `v` by a random vector of length up to `reach`.
+fn scatter<R: Real>(rng: &mut ChaCha8Rng, v: &mut [R], reach: f64) {
+    let d = direction::<R>(rng, v.len());
+    let length = reach * rng.random::<f64>();
+    ops::axpy(length, &d, v);
+}
+
+/// A random unit vector (the sum of four uniforms is normal enough to have no preferred axis that matters here).
+fn direction<R: Real>(rng: &mut ChaCha8Rng, n: usize) -> Vec<R> {
+    let mut d: Vec<R> = (0..n)
+        .map(|_| R::from_f64((0..4).map(|_| rng.random::<f64>() - 0.5).sum::<f64>()))
+        .collect();
+    normalise(&mut d);
+    d
+}
+
+fn normalise<R: Real>(v: &mut [R]) -> bool {
+    let length = ops::norm(v);
+    if !(length > 0.0 && length.is_finite()) {
+        return false;
+    }
+    for e in v.iter_mut() {
+        *e = R::from_f64(e.to_f64() / length);
+    }
+    true
+}

@@ -1,0 +1,118 @@
+//! Algorithm 3: accelerated projected gradient ascent with restarts.
+
+use super::{Regulariser, Stop, residual};
+use crate::{Game, Oracle, Real, StopReason, ops};
+
+/// FISTA on `f_lambda(x, .)`, restarted every `restart` steps: each epoch halves the gap when
+/// `(restart + 1)^2 >= 8 (L22 + lambda) / lambda`.
+#[derive(Debug)]
+pub struct Accelerated<R> {
+    /// `1/(L22 + lambda)`; the paper prints `1/L22`.
+    pub step: f64,
+    /// N.
+    pub restart: u64,
+    /// K steps, or a residual.
+    pub stop: Stop,
+    /// Let the extrapolated point leave Y, as printed; f may be undefined there.
+    pub leave_the_set: bool,
+    from: Vec<R>,
+    gradient: Vec<R>,
+    next: Vec<R>,
+    next_gradient: Vec<R>,
+    previous: Vec<R>,
+}
+
+impl<R: Real> Accelerated<R> {
+    /// Scratch for `dim` coordinates.
+    pub fn new(step: f64, restart: u64, stop: Stop, dim: usize) -> Self {
+        let zero = || vec![R::default(); dim];
+        Self {
+            step,
+            restart,
+            stop,
+            leave_the_set: false,
+            from: zero(),
+            gradient: zero(),
+            next: zero(),
+            next_gradient: zero(),
+            previous: zero(),
+        }
+    }
+
+    /// Climbs from `y` at the x that `f` is fixed at.
+    pub fn run<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [R],
+        regulariser: &Regulariser<R>,
+    ) -> Result<(), StopReason> {
+        let epochs = match self.stop {
+            Stop::Steps(k) => k.checked_div(self.restart).map_or(0, |whole| whole.saturating_add(1)),
+            Stop::Residual(_) => u64::MAX,
+        };
+        for _ in 0..epochs {
+            if self.epoch(f, y, regulariser)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// N steps from `y`; `true` when the residual is small enough.
+    fn epoch<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [R],
+        regulariser: &Regulariser<R>,
+    ) -> Result<bool, StopReason> {
+        let mut gamma = 1.0_f64;
+        self.from.copy_from_slice(y);
+        self.previous.copy_from_slice(y);
+        for _ in 0..self.restart {
+            f.budget()?;
+            f.grad_y(&self.from, &mut self.gradient);
+            regulariser.bend(&self.from, &mut self.gradient);
+            ops::add_scaled(&mut self.next, &self.from, self.step, &self.gradient);
+            f.y_set().project(&mut self.next);
+            if self.settled(f, regulariser)? {
+                y.copy_from_slice(&self.next);
+                return Ok(true);
+            }
+            let gamma_next = 0.5 * (1.0 + (1.0 + 4.0 * gamma * gamma).sqrt());
+            let momentum = (gamma - 1.0) / gamma_next;
+            for i in 0..y.len() {
+                let (new, old) = (self.next[i].to_f64(), self.previous[i].to_f64());
+                self.from[i] = R::from_f64(new + momentum * (new - old));
+            }
+            if !self.leave_the_set {
+                f.y_set().project(&mut self.from);
+            }
+            self.previous.copy_from_slice(&self.next);
+            gamma = gamma_next;
+        }
+        y.copy_from_slice(&self.previous);
+        Ok(false)
+    }
+
+    /// Whether the step just made proves the answer. Its gradient is asked only when the step was so short that it will.
+    fn settled<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        regulariser: &Regulariser<R>,
+    ) -> Result<bool, StopReason> {
+        let moved = ops::distance(&self.next, &self.from);
+        if !moved.is_finite() {
+            return Err(StopReason::NonFinite);
+        }
+        let Stop::Residual(tolerance) = self.stop else { return Ok(false) };
+        // ||r|| <= (L22 + lambda + 1/step) * moved = 2 * moved/step.
+        if moved / self.step > 0.5 * tolerance {
+            return Ok(false);
+        }
+        f.grad_y(&self.next, &mut self.next_gradient);
+        regulariser.bend(&self.next, &mut self.next_gradient);
+        let r = residual(&self.from, &self.gradient, &self.next, &self.next_gradient, self.step);
+        // A step of zero length cannot be improved on in this arithmetic.
+        Ok(r <= tolerance || moved == 0.0)
+    }
+}

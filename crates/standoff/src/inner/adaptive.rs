@@ -1,0 +1,272 @@
+//! Accelerated ascent that needs no constants: backtracking, adaptive restarts, and an answer that comes with its residual.
+//!
+//! Written by hand because its caller, a certified line search, needs what no library gives: a proof of how far the answer
+//! is from the maximum, and an early way out once the line search is known to fail.
+
+use super::{Regulariser, residual};
+use crate::{Game, Oracle, Real, StopReason, ops};
+
+/// Most steps for one answer.
+const MAX_STEPS: u64 = 10_000;
+
+/// What is wanted of an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task {
+    /// The residual to reach.
+    pub(crate) tolerance: f64,
+    /// Give up once the value exceeds this: then the maximum does too.
+    pub(crate) reject: f64,
+}
+
+/// How y answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Answer {
+    /// `f_lambda` lies within `residual^2 / (2 lambda)` below its maximum (f concave in y).
+    Settled {
+        /// `f_lambda` at the answer.
+        value: f64,
+        /// The norm of the normal-cone residual there.
+        residual: f64,
+    },
+    /// The maximum exceeds the threshold, or the point is outside the domain of f.
+    Rejected,
+    /// The step size or the number of steps ran out.
+    Failed,
+}
+
+/// The ascent and its scratch. The step size is kept from one answer to the next.
+#[derive(Debug)]
+pub(crate) struct Adaptive<R> {
+    step: f64,
+    first_step: f64,
+    convex_somewhere: bool,
+    last: Vec<R>,
+    from: Vec<R>,
+    gradient: Vec<R>,
+    next: Vec<R>,
+    next_gradient: Vec<R>,
+}
+
+/// Where the momentum sequence stands.
+struct Momentum {
+    t: f64,
+    fresh: bool,
+    value: f64,
+}
+
+impl<R: Real> Adaptive<R> {
+    /// Rounding in a value of size v is taken to be at most this times v.
+    const NOISE: f64 = 900.0 * R::UNIT_ROUNDOFF;
+
+    pub(crate) fn new(dim: usize) -> Self {
+        let zero = || vec![R::default(); dim];
+        Self {
+            step: 0.0,
+            first_step: 0.0,
+            convex_somewhere: false,
+            last: zero(),
+            from: zero(),
+            gradient: zero(),
+            next: zero(),
+            next_gradient: zero(),
+        }
+    }
+
+    /// Whether a pair of points was met whose values contradict concavity in y.
+    pub(crate) fn not_concave(&self) -> bool {
+        self.convex_somewhere
+    }
+
+    pub(crate) fn visit(&mut self, visitor: &mut dyn crate::methods::Visitor<R>) {
+        visitor.scalar("inner_step", &mut self.step);
+        visitor.scalar("inner_first_step", &mut self.first_step);
+        let mut flag = u64::from(self.convex_somewhere);
+        visitor.count("inner_not_concave", &mut flag);
+        self.convex_somewhere = flag != 0;
+    }
+
+    /// Climbs `f_lambda(x, .)` from `y`, at the x that `f` is fixed at; lambda must be positive.
+    pub(crate) fn run<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [R],
+        regulariser: &Regulariser<R>,
+        task: Task,
+    ) -> Result<Answer, StopReason> {
+        if f.linear_in_y() {
+            return Ok(self.exact(f, y, regulariser, task));
+        }
+        self.last.copy_from_slice(y);
+        self.from.copy_from_slice(y);
+        let mut m = Momentum { t: 1.0, fresh: false, value: f64::NAN };
+        self.climb(f, regulariser, &mut m);
+        if !m.value.is_finite() {
+            return Ok(Answer::Rejected);
+        }
+        if m.value > task.reject + Self::NOISE * (task.reject.abs() + m.value.abs()) {
+            return Ok(Answer::Rejected);
+        }
+        if self.step == 0.0 {
+            self.probe(f, regulariser);
+        }
+        self.step = (1.5 * self.step).min(1.0 / regulariser.lambda);
+        for _ in 0..MAX_STEPS {
+            f.budget()?;
+            if !m.fresh {
+                self.climb(f, regulariser, &mut m);
+            }
+            let Some(value) = self.backtrack(f, regulariser, m.value) else { return Ok(Answer::Failed) };
+            if value > task.reject {
+                return Ok(Answer::Rejected);
+            }
+            let moved = ops::distance(&self.next, &self.from);
+            let still = moved <= 4.0 * R::UNIT_ROUNDOFF * ops::norm(&self.from);
+            if moved / self.step <= task.tolerance || still {
+                let r = self.residual(f, regulariser);
+                if r <= task.tolerance || still {
+                    y.copy_from_slice(&self.next);
+                    return Ok(Answer::Settled { value, residual: r });
+                }
+                self.restart(&mut m);
+                std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+                (m.fresh, m.value) = (true, value);
+            } else if self.overshoots() {
+                self.restart(&mut m);
+            } else {
+                self.extrapolate(f, regulariser.lambda, &mut m);
+            }
+        }
+        Ok(Answer::Failed)
+    }
+
+    /// f linear in y: one gradient and one projection give the maximiser.
+    fn exact<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [R],
+        regulariser: &Regulariser<R>,
+        task: Task,
+    ) -> Answer {
+        let at_y = f.grad_y(y, &mut self.gradient);
+        ops::add_scaled(&mut self.next, &regulariser.centre, 1.0 / regulariser.lambda, &self.gradient);
+        f.y_set().project(&mut self.next);
+        let shift = ops::sum_of(y.len(), |i| self.gradient[i].to_f64() * (self.next[i].to_f64() - y[i].to_f64()));
+        let value = regulariser.value(at_y + shift, &self.next);
+        // A NaN is no answer either.
+        if !(value <= task.reject) {
+            return Answer::Rejected;
+        }
+        y.copy_from_slice(&self.next);
+        Answer::Settled { value, residual: 0.0 }
+    }
+
+    /// Value and gradient of `f_lambda` at `from`.
+    fn climb<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>, m: &mut Momentum) {
+        m.value = regulariser.value(f.grad_y(&self.from, &mut self.gradient), &self.from);
+        regulariser.bend(&self.from, &mut self.gradient);
+        m.fresh = true;
+    }
+
+    /// A first step size, from the curvature along the gradient.
+    fn probe<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>) {
+        let length = ops::norm(&self.gradient);
+        let mut curvature = 0.0;
+        if length > 0.0 {
+            ops::add_scaled(&mut self.next, &self.from, 1e-4 / length, &self.gradient);
+            f.y_set().project(&mut self.next);
+            let moved = ops::distance(&self.next, &self.from);
+            if moved > 0.0 {
+                f.grad_y(&self.next, &mut self.next_gradient);
+                regulariser.bend(&self.next, &mut self.next_gradient);
+                curvature = ops::distance(&self.next_gradient, &self.gradient) / moved;
+            }
+        }
+        let curvature = if curvature.is_finite() { curvature } else { 0.0 };
+        self.step = 1.0 / curvature.max(regulariser.lambda);
+        self.first_step = self.step;
+    }
+
+    /// Halves the step until `f_lambda` lies above its quadratic lower model; the value at `next`, or `None` when no step will do.
+    fn backtrack<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        regulariser: &Regulariser<R>,
+        at_from: f64,
+    ) -> Option<f64> {
+        while self.step > 1e-16 * self.first_step {
+            ops::add_scaled(&mut self.next, &self.from, self.step, &self.gradient);
+            f.y_set().project(&mut self.next);
+            let value = regulariser.value(f.value(&self.next), &self.next);
+            let moved = ops::distance(&self.next, &self.from);
+            let gain = ops::sum_of(self.from.len(), |i| {
+                self.gradient[i].to_f64() * (self.next[i].to_f64() - self.from[i].to_f64())
+            });
+            let noise = Self::NOISE * (at_from.abs() + value.abs());
+            let bend = moved * moved / (2.0 * self.step);
+            if value > at_from + gain + noise {
+                self.convex_somewhere = true;
+            }
+            let fine = if bend > 10.0 * noise {
+                value >= at_from + gain - bend - noise
+            } else {
+                // Differences of values drown in rounding: compare gradients instead.
+                value.is_finite() && self.bends_little(f, regulariser, bend)
+            };
+            if fine {
+                return Some(value);
+            }
+            self.step *= 0.5;
+        }
+        None
+    }
+
+    /// `<grad(from) - grad(next), next - from> <= ||next - from||^2 / (2 step)`.
+    fn bends_little<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>, bend: f64) -> bool {
+        if bend == 0.0 {
+            return true;
+        }
+        f.grad_y(&self.next, &mut self.next_gradient);
+        regulariser.bend(&self.next, &mut self.next_gradient);
+        let turn = ops::sum_of(self.from.len(), |i| {
+            (self.gradient[i].to_f64() - self.next_gradient[i].to_f64())
+                * (self.next[i].to_f64() - self.from[i].to_f64())
+        });
+        // Curvature up to 1/step passes; below that, rounding of the gradients decides nothing.
+        turn <= 2.0 * bend
+    }
+
+    fn residual<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>) -> f64 {
+        f.grad_y(&self.next, &mut self.next_gradient);
+        regulariser.bend(&self.next, &mut self.next_gradient);
+        residual(&self.from, &self.gradient, &self.next, &self.next_gradient, self.step)
+    }
+
+    /// O'Donoghue and Candes: the momentum points against the gradient step.
+    fn overshoots(&self) -> bool {
+        let turn = ops::sum_of(self.from.len(), |i| {
+            (self.from[i].to_f64() - self.next[i].to_f64()) * (self.next[i].to_f64() - self.last[i].to_f64())
+        });
+        turn > 0.0
+    }
+
+    fn restart(&mut self, m: &mut Momentum) {
+        self.last.copy_from_slice(&self.next);
+        self.from.copy_from_slice(&self.next);
+        m.t = 1.0;
+        m.fresh = false;
+    }
+
+    fn extrapolate<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, lambda: f64, m: &mut Momentum) {
+        let t_next = 0.5 * (1.0 + (1.0 + 4.0 * m.t * m.t).sqrt());
+        let q = (lambda * self.step).min(1.0).sqrt();
+        let beta = ((m.t - 1.0) / t_next).min((1.0 - q) / (1.0 + q));
+        for i in 0..self.from.len() {
+            let (new, old) = (self.next[i].to_f64(), self.last[i].to_f64());
+            self.from[i] = R::from_f64(new + beta * (new - old));
+        }
+        f.y_set().project(&mut self.from);
+        self.last.copy_from_slice(&self.next);
+        m.t = t_next;
+        m.fresh = false;
+    }
+}

@@ -1,0 +1,370 @@
+//! The default method: adaptive recentred smoothing with certified spectral projected gradient steps. No constants.
+//!
+//! In stages of falling accuracy, x descends on `g_lambda(x) = max_y f(x, y) - (lambda/2)||y - centre||^2` by projected
+//! gradient steps of Barzilai-Borwein length. y's answer comes with a proof of how far it is from the maximum, so a step is
+//! accepted only when `g_lambda` is *known* to have fallen (below the worst of the last few). Between stages the regulariser
+//! is recentred at the current y and, when that no longer helps, weakened.
+//!
+//! If f is concave in y and Y is bounded, every stage halves max(X, Y) or divides lambda by four, and the last is
+//! Algorithm 2 with a line search. X and Y are always those of the original game: "converged" is true in any case.
+
+use super::{Method, Visitor};
+use crate::gap::{Ask, Gauge, Side};
+use crate::inner::{Adaptive, Answer, Regulariser, Task};
+use crate::{Diagnosis, Game, Need, Oracle, Point, Real, Settings, StopReason, ops};
+
+/// A stage aims at this share of the gap it starts from.
+const STAGE_SHARE: f64 = 0.2;
+/// Sufficient decrease, as a share of the predicted one.
+const ARMIJO: f64 = 1e-4;
+/// How many recent values a step may be compared with.
+const MEMORY: usize = 8;
+/// Steps without a smaller gap after which a game that was seen not to be concave is given up.
+const PATIENCE: u64 = 400;
+
+/// The default method.
+pub struct Auto<G: Game> {
+    eps: f64,
+    inner: Adaptive<G::Real>,
+    regulariser: Regulariser<G::Real>,
+    gauge: Gauge<G::Real>,
+    stage: Stage,
+    line: Line<G::Real>,
+    gx: Vec<G::Real>,
+    gy: Vec<G::Real>,
+}
+
+/// The outer state of the continuation.
+struct Stage {
+    /// Started, with an inner answer to the current x.
+    open: bool,
+    /// lambda is as small as eps needs; the centre stays where it is.
+    frozen: bool,
+    /// A bound on the size of Y; grows when Y is unbounded.
+    size: f64,
+    bounded: bool,
+    /// max(X, Y) at the start of the stage, and what it aims at.
+    start_gap: f64,
+    goal: f64,
+    /// Line searches failed in this stage, and stages in a row that ended so.
+    fails: u64,
+    dead_ends: u64,
+    /// The smallest gap met at the start of a stage, and steps since.
+    best_gap: f64,
+    since_best: u64,
+}
+
+/// The line search: spectral step length and recent values of `g_lambda`.
+struct Line<R> {
+    /// Barzilai-Borwein step; 0 before the first.
+    tau: f64,
+    odd: u64,
+    recent: [f64; MEMORY],
+    filled: u64,
+    /// Value and residual of the last answer.
+    value: f64,
+    residual: f64,
+    direction: Vec<R>,
+    trial: Point<R>,
+    gx_new: Vec<R>,
+}
+
+impl<R: Real> Line<R> {
+    fn reset(&mut self, value: f64) {
+        self.recent = [f64::NEG_INFINITY; MEMORY];
+        self.filled = 0;
+        self.push(value);
+    }
+
+    fn push(&mut self, value: f64) {
+        self.recent[self.filled as usize % MEMORY] = value;
+        self.filled += 1;
+        self.value = value;
+    }
+
+    /// The largest recent value. Every value pushed is finite.
+    fn ceiling(&self) -> f64 {
+        self.recent.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+impl<G: Game> Auto<G> {
+    /// Ready for a game.
+    pub fn new(game: &G, settings: &Settings) -> Self {
+        let (n, m) = (game.x_set().dim(), game.y_set().dim());
+        let zero = |dim: usize| vec![G::Real::default(); dim];
+        Self {
+            eps: settings.eps,
+            inner: Adaptive::new(m),
+            regulariser: Regulariser::none(m),
+            gauge: Gauge::new(settings.radius),
+            stage: Stage {
+                open: false,
+                frozen: false,
+                size: 0.0,
+                bounded: true,
+                start_gap: f64::INFINITY,
+                goal: 0.0,
+                fails: 0,
+                dead_ends: 0,
+                best_gap: f64::INFINITY,
+                since_best: 0,
+            },
+            line: Line {
+                tau: 0.0,
+                odd: 0,
+                recent: [f64::NEG_INFINITY; MEMORY],
+                filled: 0,
+                value: 0.0,
+                residual: 0.0,
+                direction: zero(n),
+                trial: Point { x: zero(n), y: zero(m) },
+                gx_new: zero(n),
+            },
+            gx: zero(n),
+            gy: zero(m),
+        }
+    }
+
+    /// The first regulariser: strong enough that one step cannot cross Y.
+    fn begin(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
+        f.at(&z.x, Need::Gradients);
+        f.grad_x(&z.y, &mut self.gx);
+        f.grad_y(&z.y, &mut self.gy);
+        self.regulariser.centre.copy_from_slice(&z.y);
+        let diameter = f.y_set().diameter_bound();
+        self.stage.bounded = diameter.is_finite();
+        self.stage.size = if self.stage.bounded { diameter } else { 2.0 * ops::norm(&z.y).max(1.0) };
+        if self.stage.size == 0.0 {
+            self.stage.size = f64::MIN_POSITIVE; // Y is one point: any regulariser will do
+        }
+        let slope = ops::norm(&self.gx).max(ops::norm(&self.gy));
+        self.regulariser.lambda = (64.0 * self.smallest_lambda()).max(slope / self.stage.size);
+        if !self.regulariser.lambda.is_finite() {
+            return Err(StopReason::NonFinite);
+        }
+        Ok(())
+    }
+
+    /// With this lambda the regulariser costs Y at most eps/2.
+    fn smallest_lambda(&self) -> f64 {
+        self.eps / (2.0 * self.stage.size)
+    }
+
+    /// X and Y of the original game at the current pair, from gradients already there.
+    fn gaps(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> (f64, f64) {
+        f.look(&z.x, Need::Gradients);
+        f.peek_grad_x(&z.y, &mut self.gx);
+        f.peek_grad_y(&z.y, &mut self.gy);
+        let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact).upper;
+        let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact).upper;
+        (x, y)
+    }
+
+    /// Starts a stage: its goal, and y's answer to the current x.
+    fn open(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        let (x, y) = self.gaps(f, z);
+        let gap = if x >= y { x } else { y };
+        self.note(gap)?;
+        self.stage.start_gap = gap;
+        let floor = 0.5 * self.eps;
+        self.stage.goal = if self.stage.frozen { floor } else { floor.max(STAGE_SHARE * gap) };
+        self.stage.fails = 0;
+        self.stage.open = true;
+        self.answer_again(f, z, 0.25 * self.stage.goal)
+    }
+
+    /// y answers the current x to the tolerance given, and everything that depends on it is taken anew.
+    fn answer_again(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>, tolerance: f64) -> Result<(), StopReason> {
+        f.at(&z.x, Need::Gradients);
+        let task = Task { tolerance, reject: f64::INFINITY };
+        match self.inner.run(f, &mut z.y, &self.regulariser, task)? {
+            Answer::Settled { value, residual } => {
+                self.line.residual = residual;
+                self.line.reset(value);
+            }
+            Answer::Rejected => return Err(StopReason::NonFinite),
+            Answer::Failed => return Err(self.diagnosis()),
+        }
+        f.grad_x(&z.y, &mut self.gx);
+        Ok(())
+    }
+
+    /// Keeps the smallest gap; a game that is not concave and makes no progress is given up.
+    fn note(&mut self, gap: f64) -> Result<(), StopReason> {
+        if !gap.is_finite() {
+            return Err(StopReason::NonFinite);
+        }
+        if gap < 0.9 * self.stage.best_gap {
+            self.stage.best_gap = gap;
+            self.stage.since_best = 0;
+        }
+        if self.stage.since_best > PATIENCE && self.inner.not_concave() {
+            return Err(StopReason::Stalled(Diagnosis::NotConcave));
+        }
+        Ok(())
+    }
+
+    fn diagnosis(&self) -> StopReason {
+        let why = if self.inner.not_concave() { Diagnosis::NotConcave } else { Diagnosis::NoProgress };
+        StopReason::Stalled(why)
+    }
+
+    /// Ends a stage: recentre, and weaken the regulariser when recentring alone no longer helps.
+    fn close(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
+        let (x, y) = self.gaps(f, z);
+        self.stage.open = false;
+        self.stage.dead_ends = if self.stage.fails >= 3 { self.stage.dead_ends + 1 } else { 0 };
+        if !self.stage.bounded {
+            let reach = 2.0 * ops::distance(&z.y, &self.regulariser.centre);
+            if reach > self.stage.size {
+                self.stage.size = reach;
+                self.stage.frozen = false;
+            }
+        }
+        if self.stage.frozen {
+            // Nothing is left to vary: the same stage again would end the same way.
+            return if self.stage.dead_ends > 0 || x <= self.stage.goal { Err(self.diagnosis()) } else { Ok(()) };
+        }
+        self.regulariser.centre.copy_from_slice(&z.y);
+        let halved = x <= 0.5 * self.stage.start_gap && y <= 0.5 * self.stage.start_gap;
+        if !halved {
+            let smallest = self.smallest_lambda();
+            self.regulariser.lambda *= 0.25;
+            if self.regulariser.lambda <= smallest {
+                self.regulariser.lambda = smallest;
+                self.stage.frozen = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// One spectral projected gradient step. `false` when there is no descent direction left.
+    fn step(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<bool, StopReason> {
+        if self.line.tau == 0.0 {
+            self.line.tau = 1.0 / ops::norm(&self.gx);
+        }
+        let s = &mut self.line.direction;
+        ops::add_scaled(s, &z.x, -self.line.tau, &self.gx);
+        f.x_set().project(s);
+        ops::axpy(-1.0, &z.x, s);
+        let slope = ops::dot(&self.gx, s);
+        if !(slope < 0.0) {
+            return Ok(false);
+        }
+        let Some(length) = self.search(f, z, slope)? else {
+            self.stage.fails += 1;
+            self.line.tau *= 0.1;
+            if self.stage.fails >= 3 {
+                return Ok(false);
+            }
+            self.answer_again(f, z, (0.1 * self.line.residual).max(1e-14))?;
+            return Ok(true);
+        };
+        f.grad_x(&self.line.trial.y, &mut self.line.gx_new);
+        self.next_length(z, length);
+        z.copy_from(&self.line.trial);
+        std::mem::swap(&mut self.gx, &mut self.line.gx_new);
+        Ok(true)
+    }
+
+    /// Shortens the step until `g_lambda` is proven to have fallen; `None` when that never happens.
+    fn search(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>, slope: f64) -> Result<Option<f64>, StopReason> {
+        let lambda = self.regulariser.lambda;
+        let tolerance = (0.25 * self.stage.goal).min((0.1 * lambda * -slope).sqrt());
+        let mut length = 1.0;
+        for halving in 0..30 {
+            let noise = 8.0 * G::Real::UNIT_ROUNDOFF * self.line.value.abs();
+            let most = self.line.ceiling() + ARMIJO * length * slope + noise;
+            ops::add_scaled(&mut self.line.trial.x, &z.x, length, &self.line.direction);
+            self.line.trial.y.copy_from_slice(&z.y);
+            f.at(&self.line.trial.x, Need::Gradients);
+            let mut task = Task { tolerance, reject: most };
+            for _ in 0..9 {
+                match self.inner.run(f, &mut self.line.trial.y, &self.regulariser, task)? {
+                    Answer::Settled { value, residual } if value + residual * residual / (2.0 * lambda) <= most => {
+                        self.line.push(value);
+                        self.line.residual = residual;
+                        return Ok(Some(length));
+                    }
+                    // The proof has room for both outcomes: answer more exactly rather than step less far.
+                    Answer::Settled { residual, .. } => task.tolerance = 0.25 * residual,
+                    Answer::Rejected | Answer::Failed => break,
+                }
+            }
+            length *= if halving < 2 { 0.5 } else { 0.25 };
+        }
+        Ok(None)
+    }
+
+    /// Barzilai and Borwein's two lengths, in turn.
+    fn next_length(&mut self, z: &Point<G::Real>, length: f64) {
+        let (line, gx) = (&mut self.line, &self.gx);
+        let (mut ss, mut sy, mut yy) = (0.0, 0.0, 0.0);
+        for i in 0..gx.len() {
+            let s = line.trial.x[i].to_f64() - z.x[i].to_f64();
+            let y = line.gx_new[i].to_f64() - gx[i].to_f64();
+            ss += s * s;
+            sy += s * y;
+            yy += y * y;
+        }
+        line.odd ^= 1;
+        if sy > 1e-12 * (ss * yy).sqrt() {
+            line.tau = if line.odd == 1 { ss / sy } else { sy / yy };
+        } else if length == 1.0 {
+            line.tau *= 4.0;
+        }
+        line.tau = line.tau.clamp(1e-10, 1e10);
+    }
+}
+
+impl<G: Game> Method<G> for Auto<G> {
+    fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        if self.regulariser.lambda == 0.0 {
+            self.begin(f, z)?;
+        }
+        self.stage.since_best += 1;
+        if self.stage.open {
+            let (x, y) = self.gaps(f, z);
+            self.note(if x >= y { x } else { y })?;
+            if x > self.stage.goal && self.step(f, z)? {
+                return Ok(());
+            }
+            self.close(f, z)?;
+        }
+        self.open(f, z)
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        let mut flags = u64::from(self.stage.open) | u64::from(self.stage.frozen) << 1 | u64::from(self.stage.bounded) << 2;
+        visitor.count("flags", &mut flags);
+        (self.stage.open, self.stage.frozen, self.stage.bounded) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
+        for (name, scalar) in [
+            ("lambda", &mut self.regulariser.lambda),
+            ("size", &mut self.stage.size),
+            ("start_gap", &mut self.stage.start_gap),
+            ("goal", &mut self.stage.goal),
+            ("best_gap", &mut self.stage.best_gap),
+            ("tau", &mut self.line.tau),
+            ("value", &mut self.line.value),
+            ("residual", &mut self.line.residual),
+        ] {
+            visitor.scalar(name, scalar);
+        }
+        for (i, value) in self.line.recent.iter_mut().enumerate() {
+            visitor.scalar(&format!("recent{i}"), value);
+        }
+        for (name, count) in [
+            ("fails", &mut self.stage.fails),
+            ("dead_ends", &mut self.stage.dead_ends),
+            ("since_best", &mut self.stage.since_best),
+            ("odd", &mut self.line.odd),
+            ("filled", &mut self.line.filled),
+        ] {
+            visitor.count(name, count);
+        }
+        visitor.vector("centre", &mut self.regulariser.centre);
+        visitor.vector("grad_x", &mut self.gx);
+        self.inner.visit(visitor);
+    }
+}

@@ -1,0 +1,154 @@
+//! Which method: by name, with its constants and parameters, from a table that `standoff methods` prints.
+
+use super::{Auto, Method, Multistep, Regularised};
+use crate::error::nearest;
+use crate::{Constants, Error, Game, Settings};
+
+/// Where a method's inner loops stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// On their computable residual.
+    #[default]
+    Certificate,
+    /// After the numbers of steps that the theorems give for the constants.
+    Theory,
+}
+
+/// One line about a method.
+#[derive(Debug, Clone, Copy)]
+pub struct MethodInfo {
+    /// As given to `--method`.
+    pub name: &'static str,
+    /// What it assumes of the game.
+    pub assumes: &'static str,
+    /// Gradients to reach epsilon, where that is proven.
+    pub rate: &'static str,
+    /// Cost per iteration.
+    pub cost: &'static str,
+    /// Whether it needs the constants L11, L12, L22 (and perhaps mu).
+    pub needs_constants: bool,
+    /// Its parameters and their defaults.
+    pub params: &'static [(&'static str, &'static str)],
+}
+
+/// Every method.
+pub const METHODS: &[MethodInfo] = &[
+    MethodInfo {
+        name: "auto",
+        assumes: "concave or PL in y; no constants",
+        rate: "eps^-3.5 at worst, usually far less",
+        cost: "a line search on x, each trial with an inner ascent",
+        needs_constants: false,
+        params: &[],
+    },
+    MethodInfo {
+        name: "multistep",
+        assumes: "PL or strongly concave in y; L11, L12, L22, mu",
+        rate: "eps^-2 log(1/eps)",
+        cost: "an inner ascent and one x-gradient",
+        needs_constants: true,
+        params: &[],
+    },
+    MethodInfo {
+        name: "regularised",
+        assumes: "concave in y, Y bounded; L11, L12, L22",
+        rate: "eps^-3.5 log(1/eps)",
+        cost: "an accelerated inner ascent and one x-gradient",
+        needs_constants: true,
+        params: &[("continuation", "1: factor between stages of falling eps; 1 is off"), ("lambda", "eps/(2 radius_y)")],
+    },
+    MethodInfo {
+        name: "frank-wolfe",
+        assumes: "concave in y, Y bounded; L11, L12, L22",
+        rate: "eps^-3.5 log(1/eps)",
+        cost: "as regularised, x moves along the certificate's direction",
+        needs_constants: true,
+        params: &[("continuation", "1: factor between stages of falling eps; 1 is off"), ("lambda", "eps/(2 radius_y)")],
+    },
+];
+
+/// Which method, with everything it was given.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// The name, one of [`METHODS`].
+    pub name: String,
+    /// Constants of the game, for the methods that need them.
+    pub constants: Option<Constants>,
+    /// Where inner loops stop.
+    pub mode: Mode,
+    /// Follow the paper to the letter, errors included.
+    pub as_printed: bool,
+    /// The method's own parameters, by name.
+    pub params: Vec<(String, f64)>,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self::named("auto")
+    }
+}
+
+impl Choice {
+    /// A method by name, with its defaults.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), constants: None, mode: Mode::Certificate, as_printed: false, params: Vec::new() }
+    }
+
+    /// The same with constants.
+    pub fn with(mut self, constants: Constants) -> Self {
+        self.constants = Some(constants);
+        self
+    }
+
+    /// The table's line for this method.
+    pub fn info(&self) -> Result<&'static MethodInfo, Error> {
+        METHODS.iter().find(|m| m.name == self.name).ok_or_else(|| Error::UnknownMethod {
+            name: self.name.clone(),
+            nearest: nearest(&self.name, METHODS.iter().map(|m| m.name)).map(str::to_owned),
+        })
+    }
+
+    /// The method, ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, settings: &Settings) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let info = self.info()?;
+        let known: Vec<&str> = info.params.iter().map(|p| p.0).collect();
+        Params::new(info.name, self, &known)?;
+        let constants = || {
+            let constant = "the constants L11, L12, L22 (and mu, where it assumes one)";
+            self.constants.as_ref().ok_or(Error::MissingConstant { method: info.name, constant })
+        };
+        Ok(match info.name {
+            "multistep" => Box::new(Multistep::new(game, settings, self, constants()?)?),
+            "regularised" => Box::new(Regularised::new(game, settings, self, constants()?, false)?),
+            "frank-wolfe" => Box::new(Regularised::new(game, settings, self, constants()?, true)?),
+            _ => Box::new(Auto::new(game, settings)),
+        })
+    }
+}
+
+/// A method's parameters, checked against the names it knows.
+pub(crate) struct Params<'c> {
+    given: &'c [(String, f64)],
+}
+
+impl<'c> Params<'c> {
+    pub(crate) fn new(method: &'static str, choice: &'c Choice, known: &[&str]) -> Result<Self, Error> {
+        match choice.params.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            None => Ok(Self { given: &choice.params }),
+            Some((name, _)) => {
+                let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+                Err(Error::UnknownParameter { method, name: name.clone(), known })
+            }
+        }
+    }
+
+    /// The value given, if any. The last one counts.
+    pub(crate) fn given(&self, name: &str) -> Option<f64> {
+        self.given.iter().rev().find(|(n, _)| n == name).map(|(_, v)| *v)
+    }
+
+    /// The value given, or the default.
+    pub(crate) fn get(&self, name: &str, default: f64) -> f64 {
+        self.given(name).unwrap_or(default)
+    }
+}

@@ -1,0 +1,39 @@
+//! The paper's Frank-Wolfe step. Its direction is the certificate's: the best feasible step of length at most the radius,
+//! so it exists for every set, bounded or not.
+
+use crate::gap::{Ask, Gauge, Side};
+use crate::{Game, Need, Oracle, Point, Real, ops};
+
+/// `x := x + min(1, X/(L radius^2)) s`, where s attains X.
+#[derive(Debug)]
+pub struct FrankWolfe<R> {
+    /// L.
+    pub smoothness: f64,
+    /// As printed the step is not clipped to 1, and may leave X.
+    pub clip: bool,
+    radius: f64,
+    gauge: Gauge<R>,
+    gradient: Vec<R>,
+}
+
+impl<R: Real> FrankWolfe<R> {
+    /// Scratch for `dim` coordinates.
+    pub fn new(smoothness: f64, radius: f64, dim: usize) -> Self {
+        Self { smoothness, clip: true, radius, gauge: Gauge::new(radius), gradient: vec![R::default(); dim] }
+    }
+
+    /// Moves x.
+    pub fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<R>) {
+        f.at(&z.x, Need::Gradients);
+        f.grad_x(&z.y, &mut self.gradient);
+        let gap = self.gauge.measure(f.x_set(), &z.x, &self.gradient, Side::Min, Ask::Exact);
+        let length = gap.lower / (self.smoothness * self.radius * self.radius);
+        if self.clip {
+            ops::axpy(if length > 1.0 { 1.0 } else { length }, self.gauge.step(), &mut z.x);
+            // A convex combination stays in X; the projection only removes rounding.
+            f.x_set().project(&mut z.x);
+        } else {
+            ops::axpy(length, self.gauge.step(), &mut z.x);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! `x := P_X(x - step * grad_x f(x, y))`.
+
+use crate::{Game, Need, Oracle, Point, Real, ops};
+
+/// A projected gradient step of fixed size.
+#[derive(Debug)]
+pub struct Projected<R> {
+    /// `1/L`, L the smoothness of what x minimises.
+    pub step: f64,
+    gradient: Vec<R>,
+}
+
+impl<R: Real> Projected<R> {
+    /// Scratch for `dim` coordinates.
+    pub fn new(step: f64, dim: usize) -> Self {
+        Self { step, gradient: vec![R::default(); dim] }
+    }
+
+    /// Moves x.
+    pub fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<R>) {
+        f.at(&z.x, Need::Gradients);
+        f.grad_x(&z.y, &mut self.gradient);
+        ops::axpy(-self.step, &self.gradient, &mut z.x);
+        f.x_set().project(&mut z.x);
+    }
+}

@@ -1,0 +1,237 @@
+//! What the theorems promise: K, T, lambda, N, step sizes and gradient counts from constants and epsilon.
+//!
+//! Counts are `f64` because worst-case budgets are often beyond any integer.
+
+use crate::{Constants, Error};
+
+/// Which statement of a theorem is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statement {
+    /// The paper to the letter.
+    Printed,
+    /// The paper's own schedule with its constants corrected (docs/errata.md).
+    Corrected,
+    /// A sharper analysis that measures at the projected point: no radius of X, no bound on the gradient of g.
+    Tightened,
+}
+
+impl Statement {
+    /// All three, in the order of a table.
+    pub const ALL: [Self; 3] = [Self::Printed, Self::Corrected, Self::Tightened];
+
+    /// The name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Corrected => "corrected",
+            Self::Tightened => "tightened",
+        }
+    }
+}
+
+/// The outer step of Algorithm 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outer {
+    /// Projected gradient.
+    Projected,
+    /// The certificate's own direction.
+    FrankWolfe,
+}
+
+/// A worst-case schedule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Outer iterations T.
+    pub outer: f64,
+    /// Inner steps K per outer iteration.
+    pub inner: f64,
+    /// Steps N between restarts of the accelerated ascent; 0 for plain ascent.
+    pub restart: f64,
+    /// Weight of the regulariser; 0 for Algorithm 1.
+    pub lambda: f64,
+    /// Step size in x; for Frank-Wolfe the `1/L` of `min(1, X/L)`.
+    pub step_x: f64,
+    /// Step size in y.
+    pub step_y: f64,
+    /// The residual at which an inner loop may stop instead of counting to K.
+    pub tolerance: f64,
+}
+
+impl Plan {
+    /// Gradients in x: one per outer iteration.
+    pub fn grad_x(&self) -> f64 {
+        self.outer
+    }
+
+    /// Gradients in y. Algorithm 3 makes whole epochs: `floor(K/N) + 1` of N steps.
+    pub fn grad_y(&self) -> f64 {
+        if self.restart > 0.0 {
+            self.outer * ((self.inner / self.restart).floor() + 1.0) * self.restart
+        } else {
+            self.outer * self.inner
+        }
+    }
+}
+
+/// A constant that a schedule cannot do without.
+fn need(value: Option<f64>, method: &'static str, constant: &'static str) -> Result<f64, Error> {
+    value.ok_or(Error::MissingConstant { method, constant })
+}
+
+/// Algorithm 1 (multi-step gradient descent ascent) for a mu-PL game.
+pub fn algorithm1(c: &Constants, eps: f64, statement: Statement) -> Result<Plan, Error> {
+    const NAME: &str = "multistep";
+    if !(c.mu > 0.0) {
+        return Err(Error::MissingConstant { method: NAME, constant: "mu (the PL constant in y, positive)" });
+    }
+    let kappa = (c.l22 / c.mu).max(1.0);
+    let log_rho = -(-1.0 / kappa).ln_1p(); // log(1/rho), rho = 1 - 1/kappa; infinite when kappa = 1
+    let smooth = c.l11 + c.l12 * c.l12 / if statement == Statement::Printed { 2.0 * c.mu } else { c.mu };
+    let delta_g = need(c.delta_g, NAME, "delta_g")?;
+    let delta = need(c.delta, NAME, "delta")?;
+    let (outer, inner) = if statement == Statement::Tightened {
+        let tol = tightened_tolerance(c, c.mu, eps);
+        (64.0 * smooth * delta_g / (eps * eps), (2.0 * c.l22 * delta / (tol * tol)).ln() / log_rho)
+    } else {
+        let power = if statement == Statement::Printed { 15 } else { 17 };
+        let inner = paper_log(c, smooth, c.mu, power, eps, NAME)? / log_rho;
+        (paper_outer(c, smooth, eps, NAME)?, inner)
+    };
+    Ok(Plan {
+        outer: outer.max(1.0).ceil(),
+        inner: inner.max(1.0).ceil(),
+        restart: 0.0,
+        lambda: 0.0,
+        step_x: 1.0 / smooth,
+        step_y: 1.0 / c.l22,
+        tolerance: tightened_tolerance(c, c.mu, eps),
+    })
+}
+
+/// Algorithm 2 (regularised, with accelerated inner ascent) for a nonconvex-concave game.
+pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -> Result<Plan, Error> {
+    const NAME: &str = "regularised";
+    let radius_y = need(c.radius_y, NAME, "radius_y (Y must be bounded)")?;
+    let printed = statement == Statement::Printed;
+    let lambda = eps / (if statement == Statement::Tightened { 2.0 } else { 4.0 } * radius_y);
+    let l_in = if printed { c.l22 } else { c.l22 + lambda };
+    let smooth = c.l11 + c.l12 * c.l12 / lambda;
+    let restart = (8.0 * l_in / lambda).sqrt();
+    let restart = if printed { restart.floor() } else { restart.ceil().max(1.0) };
+    let delta_g = need(c.delta_g, NAME, "delta_g")?;
+    let delta = need(c.delta, NAME, "delta")?;
+    let tolerance = tightened_tolerance(c, lambda, eps);
+    let (steps, inner) = if statement == Statement::Tightened {
+        // Delta_g of g_lambda exceeds that of g by at most the regulariser itself.
+        let delta_g = delta_g + 0.5 * lambda * radius_y * radius_y;
+        // Residual <= 2 sqrt(2 L h), h the inner gap, which halves every N steps.
+        let epochs = (8.0 * l_in * delta / (tolerance * tolerance)).log2().max(1.0).ceil();
+        (64.0 * smooth * delta_g / (eps * eps), epochs * restart)
+    } else {
+        let kappa = l_in / lambda;
+        let inner = (8.0 * kappa).sqrt() / 2.0_f64.ln() * paper_log(c, smooth, lambda, 17, eps, NAME)?;
+        let steps = match outer {
+            Outer::Projected => paper_outer(c, smooth, eps, NAME)?,
+            Outer::FrankWolfe => 8.0 * frank_wolfe_smoothness(c, smooth) * delta_g / (eps * eps),
+        };
+        (steps, inner)
+    };
+    let step_x = match outer {
+        Outer::Projected => 1.0 / smooth,
+        Outer::FrankWolfe => 1.0 / if statement == Statement::Tightened { smooth } else { frank_wolfe_smoothness(c, smooth) },
+    };
+    Ok(Plan {
+        outer: steps.max(1.0).ceil(),
+        inner: inner.max(if printed { 0.0 } else { 1.0 }).ceil(),
+        restart,
+        lambda,
+        step_x,
+        step_y: 1.0 / l_in,
+        tolerance,
+    })
+}
+
+/// `max{L, L12, g_max}` of the Frank-Wolfe step.
+pub(crate) fn frank_wolfe_smoothness(c: &Constants, smooth: f64) -> f64 {
+    smooth.max(c.l12).max(c.g_max.unwrap_or(1.0))
+}
+
+/// The inner residual that keeps `Y` and the error of the outer gradient within their shares of eps, for curvature `mu`.
+pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64) -> f64 {
+    let for_x = if c.l12 > 0.0 { mu * (eps / 12.0) / c.l12 } else { f64::INFINITY };
+    for_x.min(eps / 4.0)
+}
+
+/// `N_T = 32 Delta_g (g_max + L R)^2 / (L eps^2)`.
+fn paper_outer(c: &Constants, smooth: f64, eps: f64, method: &'static str) -> Result<f64, Error> {
+    let reach = need(c.g_max, method, "g_max")?.max(1.0) + smooth * need(c.radius_x, method, "radius_x (X must be bounded)")?;
+    Ok(32.0 * need(c.delta_g, method, "delta_g")? * reach * reach / (smooth * eps * eps))
+}
+
+/// `4 log(1/eps) + log(2^power Lbar^6 Rbar^6 Delta / (L^2 mu))`.
+fn paper_log(c: &Constants, smooth: f64, mu: f64, power: i32, eps: f64, method: &'static str) -> Result<f64, Error> {
+    let l_bar = c.l12.max(c.l22).max(smooth).max(need(c.g_max, method, "g_max")?).max(1.0);
+    let r_bar = need(c.radius_x, method, "radius_x (X must be bounded)")?.max(c.radius_y.unwrap_or(0.0)).max(1.0);
+    let delta = need(c.delta, method, "delta")?.max(f64::MIN_POSITIVE);
+    let log = f64::from(power) * 2.0_f64.ln() + 6.0 * (l_bar * r_bar).ln() + delta.ln() - 2.0 * smooth.ln() - mu.ln();
+    Ok(4.0 * (1.0 / eps).ln() + log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trap() -> Constants {
+        Constants {
+            l11: 1.0,
+            l12: 1.2,
+            l22: 0.2,
+            mu: 0.2,
+            delta_g: Some(10.0),
+            delta: Some(10.0),
+            g_max: Some(31.0),
+            radius_x: Some(5.0),
+            radius_y: Some(40.0),
+            estimated: false,
+        }
+    }
+
+    #[test]
+    fn the_printed_step_of_algorithm_1_is_too_long() {
+        let (printed, corrected) = (
+            algorithm1(&trap(), 1e-2, Statement::Printed).unwrap(),
+            algorithm1(&trap(), 1e-2, Statement::Corrected).unwrap(),
+        );
+        assert!((printed.step_x - 1.0 / (1.0 + 3.6)).abs() < 1e-15);
+        assert!((corrected.step_x - 1.0 / (1.0 + 7.2)).abs() < 1e-15);
+        assert_eq!(corrected.inner, 1.0, "kappa = 1 needs one step");
+    }
+
+    #[test]
+    fn counts_follow_the_theorems_slopes() {
+        let c = trap();
+        let slope = |f: &dyn Fn(f64) -> f64| (f(1e-5) / f(1e-4)).log10();
+        let t1 = slope(&|e| algorithm1(&c, e, Statement::Tightened).unwrap().grad_x());
+        let t2 = slope(&|e| algorithm2(&c, e, Statement::Corrected, Outer::Projected).unwrap().grad_x());
+        let y2 = slope(&|e| algorithm2(&c, e, Statement::Tightened, Outer::Projected).unwrap().grad_y());
+        assert!((t1 - 2.0).abs() < 0.01, "{t1}");
+        assert!((t2 - 3.0).abs() < 0.02, "{t2}");
+        assert!((3.4..3.8).contains(&y2), "{y2}");
+    }
+
+    #[test]
+    fn the_printed_inner_step_divides_by_zero_when_f_is_linear_in_y() {
+        let c = Constants { l22: 0.0, ..trap() };
+        let printed = algorithm2(&c, 1e-2, Statement::Printed, Outer::Projected).unwrap();
+        assert!(printed.step_y.is_infinite() && printed.restart == 0.0);
+        let corrected = algorithm2(&c, 1e-2, Statement::Corrected, Outer::Projected).unwrap();
+        assert!(corrected.step_y.is_finite() && corrected.restart == 3.0);
+    }
+
+    #[test]
+    fn a_missing_constant_is_named() {
+        let c = Constants { g_max: None, ..trap() };
+        let e = algorithm1(&c, 1e-2, Statement::Corrected).unwrap_err();
+        assert!(e.to_string().contains("g_max"), "{e}");
+    }
+}
