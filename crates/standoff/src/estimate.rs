@@ -202,12 +202,17 @@ impl<'g, G: Game> Sampler<'g, G> {
         gradient_x: bool,
         move_x: bool,
     ) -> Option<(Vec<G::Real>, Vec<G::Real>)> {
-        let step = STEP.max(G::Real::UNIT_ROUNDOFF.cbrt()) * (1.0 + if move_x { ops::norm(&z.x) } else { ops::norm(&z.y) });
+        let step =
+            STEP.max(G::Real::UNIT_ROUNDOFF.cbrt()) * (1.0 + if move_x { ops::norm(&z.x) } else { ops::norm(&z.y) });
         for sign in [1.0, -1.0] {
             let mut w = z.clone();
             let (moving, from) = if move_x { (&mut w.x, &z.x) } else { (&mut w.y, &z.y) };
             ops::axpy(sign * step, d, moving);
-            if move_x { self.f.x_set().project(moving) } else { self.f.y_set().project(moving) }
+            if move_x {
+                self.f.x_set().project(moving)
+            } else {
+                self.f.y_set().project(moving)
+            }
             let mut moved = moving.clone();
             ops::axpy(-1.0, from, &mut moved);
             if ops::norm(&moved) < 1e-3 * step {
@@ -225,7 +230,11 @@ impl<'g, G: Game> Sampler<'g, G> {
     fn gradient(&mut self, z: &Point<G::Real>, in_x: bool) -> Vec<G::Real> {
         let mut g = vec![G::Real::default(); if in_x { z.x.len() } else { z.y.len() }];
         self.f.look(&z.x, Need::Gradients);
-        if in_x { self.f.peek_grad_x(&z.y, &mut g) } else { self.f.peek_grad_y(&z.y, &mut g) };
+        if in_x {
+            self.f.peek_grad_x(&z.y, &mut g)
+        } else {
+            self.f.peek_grad_y(&z.y, &mut g)
+        };
         g
     }
 
@@ -330,9 +339,7 @@ fn scatter<R: Real>(rng: &mut ChaCha8Rng, v: &mut [R], reach: f64) {
 
 /// A random unit vector (the sum of four uniforms is normal enough to have no preferred axis that matters here).
 fn direction<R: Real>(rng: &mut ChaCha8Rng, n: usize) -> Vec<R> {
-    let mut d: Vec<R> = (0..n)
-        .map(|_| R::from_f64((0..4).map(|_| rng.random::<f64>() - 0.5).sum::<f64>()))
-        .collect();
+    let mut d: Vec<R> = (0..n).map(|_| R::from_f64((0..4).map(|_| rng.random::<f64>() - 0.5).sum::<f64>())).collect();
     normalise(&mut d);
     d
 }

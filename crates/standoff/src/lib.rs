@@ -8,9 +8,9 @@ pub mod inner;
 pub mod methods;
 pub mod observe;
 pub mod ops;
+pub mod oracle;
 pub mod outer;
 pub mod plan;
-pub mod oracle;
 pub mod sets;
 pub mod zoo;
 

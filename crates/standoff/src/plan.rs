@@ -138,7 +138,9 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
     };
     let step_x = match outer {
         Outer::Projected => 1.0 / smooth,
-        Outer::FrankWolfe => 1.0 / if statement == Statement::Tightened { smooth } else { frank_wolfe_smoothness(c, smooth) },
+        Outer::FrankWolfe => {
+            1.0 / if statement == Statement::Tightened { smooth } else { frank_wolfe_smoothness(c, smooth) }
+        }
     };
     Ok(Plan {
         outer: steps.max(1.0).ceil(),
@@ -164,7 +166,8 @@ pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64) -> f64 {
 
 /// `N_T = 32 Delta_g (g_max + L R)^2 / (L eps^2)`.
 fn paper_outer(c: &Constants, smooth: f64, eps: f64, method: &'static str) -> Result<f64, Error> {
-    let reach = need(c.g_max, method, "g_max")?.max(1.0) + smooth * need(c.radius_x, method, "radius_x (X must be bounded)")?;
+    let reach =
+        need(c.g_max, method, "g_max")?.max(1.0) + smooth * need(c.radius_x, method, "radius_x (X must be bounded)")?;
     Ok(32.0 * need(c.delta_g, method, "delta_g")? * reach * reach / (smooth * eps * eps))
 }
 

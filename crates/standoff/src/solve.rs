@@ -35,7 +35,8 @@ pub fn solve_with<G: Game>(
         if last_pair || iteration % settings.check_every == 0 {
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
             best.keep(&z, &record);
-            ended = settings.reached(&record).or(ended).or_else(|| observer.record(&record));
+            let asked = observer.record(&record);
+            ended = settings.reached(&record).or(ended).or(asked);
             if last_pair {
                 ended = ended.or(Some(StopReason::MaxIterations));
             }

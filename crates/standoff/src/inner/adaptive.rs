@@ -221,7 +221,12 @@ impl<R: Real> Adaptive<R> {
     }
 
     /// `<grad(from) - grad(next), next - from> <= ||next - from||^2 / (2 step)`.
-    fn bends_little<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>, bend: f64) -> bool {
+    fn bends_little<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        regulariser: &Regulariser<R>,
+        bend: f64,
+    ) -> bool {
         if bend == 0.0 {
             return true;
         }

@@ -42,7 +42,12 @@ impl<R: Real> Ascent<R> {
     }
 
     /// Steps until the residual is small; the gradient at the last point is the residual's and the next step's at once.
-    fn settle<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R], tolerance: f64) -> Result<(), StopReason> {
+    fn settle<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [R],
+        tolerance: f64,
+    ) -> Result<(), StopReason> {
         f.grad_y(y, &mut self.gradient);
         loop {
             f.budget()?;

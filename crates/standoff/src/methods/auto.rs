@@ -175,7 +175,12 @@ impl<G: Game> Auto<G> {
     }
 
     /// y answers the current x to the tolerance given, and everything that depends on it is taken anew.
-    fn answer_again(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>, tolerance: f64) -> Result<(), StopReason> {
+    fn answer_again(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        z: &mut Point<G::Real>,
+        tolerance: f64,
+    ) -> Result<(), StopReason> {
         f.at(&z.x, Need::Gradients);
         let task = Task { tolerance, reject: f64::INFINITY };
         match self.inner.run(f, &mut z.y, &self.regulariser, task)? {
@@ -336,7 +341,8 @@ impl<G: Game> Method<G> for Auto<G> {
     }
 
     fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
-        let mut flags = u64::from(self.stage.open) | u64::from(self.stage.frozen) << 1 | u64::from(self.stage.bounded) << 2;
+        let mut flags =
+            u64::from(self.stage.open) | u64::from(self.stage.frozen) << 1 | u64::from(self.stage.bounded) << 2;
         visitor.count("flags", &mut flags);
         (self.stage.open, self.stage.frozen, self.stage.bounded) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
         for (name, scalar) in [

@@ -55,7 +55,10 @@ pub const METHODS: &[MethodInfo] = &[
         rate: "eps^-3.5 log(1/eps)",
         cost: "an accelerated inner ascent and one x-gradient",
         needs_constants: true,
-        params: &[("continuation", "1: factor between stages of falling eps; 1 is off"), ("lambda", "eps/(2 radius_y)")],
+        params: &[
+            ("continuation", "1: factor between stages of falling eps; 1 is off"),
+            ("lambda", "eps/(2 radius_y)"),
+        ],
     },
     MethodInfo {
         name: "frank-wolfe",
@@ -63,7 +66,10 @@ pub const METHODS: &[MethodInfo] = &[
         rate: "eps^-3.5 log(1/eps)",
         cost: "as regularised, x moves along the certificate's direction",
         needs_constants: true,
-        params: &[("continuation", "1: factor between stages of falling eps; 1 is off"), ("lambda", "eps/(2 radius_y)")],
+        params: &[
+            ("continuation", "1: factor between stages of falling eps; 1 is off"),
+            ("lambda", "eps/(2 radius_y)"),
+        ],
     },
 ];
 

@@ -22,7 +22,10 @@ impl<G: Game> Multistep<G> {
     pub fn new(game: &G, settings: &Settings, choice: &Choice, c: &Constants) -> Result<Self, Error> {
         let printed = choice.as_printed;
         if !(c.mu > 0.0) {
-            return Err(Error::MissingConstant { method: "multistep", constant: "mu (the PL constant in y, positive)" });
+            return Err(Error::MissingConstant {
+                method: "multistep",
+                constant: "mu (the PL constant in y, positive)",
+            });
         }
         let smooth = c.l11 + c.l12 * c.l12 / if printed { 2.0 * c.mu } else { c.mu };
         let (stop, left) = if choice.mode == Mode::Theory {

@@ -40,19 +40,30 @@ pub struct Regularised<G: Game> {
 
 impl<G: Game> Regularised<G> {
     /// Needs L11, L12, L22 and a bounded Y; in theory mode also delta_g, delta, g_max and radius_x.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice, c: &Constants, frank_wolfe: bool) -> Result<Self, Error> {
+    pub fn new(
+        game: &G,
+        settings: &Settings,
+        choice: &Choice,
+        c: &Constants,
+        frank_wolfe: bool,
+    ) -> Result<Self, Error> {
         const NAME: &str = "regularised";
         let params = Params::new(NAME, choice, &["continuation", "lambda"])?;
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         let centre = game.y_set().centre();
         let radius_y = c.radius_y.unwrap_or_else(|| game.y_set().radius_around(&centre));
         if !radius_y.is_finite() {
-            let why = "its Y is unbounded, and the regulariser needs a radius; give radius_y, or use `multistep` or `auto`";
+            let why =
+                "its Y is unbounded, and the regulariser needs a radius; give radius_y, or use `multistep` or `auto`";
             return Err(Error::Unsuitable { method: NAME, why: why.into() });
         }
         let shrink = params.get("continuation", 1.0);
         if !(shrink >= 1.0 && shrink.is_finite()) {
-            return Err(Error::Setting { name: "continuation", value: shrink, want: "1 (off) or the factor between stages" });
+            return Err(Error::Setting {
+                name: "continuation",
+                value: shrink,
+                want: "1 (off) or the factor between stages",
+            });
         }
         let printed = choice.as_printed;
         let schedule = Schedule { eps: settings.eps, target: settings.eps, shrink, printed, radius_y, constants: *c };
