@@ -208,11 +208,8 @@ impl<'g, G: Game> Sampler<'g, G> {
             let mut w = z.clone();
             let (moving, from) = if move_x { (&mut w.x, &z.x) } else { (&mut w.y, &z.y) };
             ops::axpy(sign * step, d, moving);
-            if move_x {
-                self.f.x_set().project(moving)
-            } else {
-                self.f.y_set().project(moving)
-            }
+            let set = if move_x { self.f.x_set() } else { self.f.y_set() };
+            set.project(moving);
             let mut moved = moving.clone();
             ops::axpy(-1.0, from, &mut moved);
             if ops::norm(&moved) < 1e-3 * step {

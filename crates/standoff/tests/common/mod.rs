@@ -1,5 +1,5 @@
 //! Shared by the integration tests.
-#![allow(dead_code)] // each test binary uses a part of this
+#![allow(dead_code, unreachable_pub)] // each test binary uses a part of this
 
 pub mod verify;
 

@@ -8,17 +8,22 @@
 //! If f is concave in y and Y is bounded, every stage halves max(X, Y) or divides lambda by four, and the last is
 //! Algorithm 2 with a line search. X and Y are always those of the original game: "converged" is true in any case.
 
+mod line;
+
+use self::line::Line;
 use super::{Method, Visitor};
 use crate::gap::{Ask, Gauge, Side};
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
-use crate::{Diagnosis, Game, Need, Oracle, Point, Real, Settings, StopReason, ops};
+use crate::{Diagnosis, Game, Need, Oracle, Point, Settings, StopReason, ops};
 
 /// A stage aims at this share of the gap it starts from.
 const STAGE_SHARE: f64 = 0.2;
 /// Sufficient decrease, as a share of the predicted one.
 const ARMIJO: f64 = 1e-4;
-/// How many recent values a step may be compared with.
-const MEMORY: usize = 8;
+/// Steps that lower `g_lambda` by no more than rounding after which a stage is given up, and such stages in a row after
+/// which the run is.
+const IDLE: u64 = 64;
+const DEAD_ENDS: u64 = 8;
 /// Steps without a smaller gap after which a game that was seen not to be concave is given up.
 const PATIENCE: u64 = 400;
 
@@ -38,6 +43,8 @@ pub struct Auto<G: Game> {
 struct Stage {
     /// Started, with an inner answer to the current x.
     open: bool,
+    /// Something moved in this stage.
+    moved: bool,
     /// lambda is as small as eps needs; the centre stays where it is.
     frozen: bool,
     /// A bound on the size of Y; grows when Y is unbounded.
@@ -54,40 +61,6 @@ struct Stage {
     since_best: u64,
 }
 
-/// The line search: spectral step length and recent values of `g_lambda`.
-struct Line<R> {
-    /// Barzilai-Borwein step; 0 before the first.
-    tau: f64,
-    odd: u64,
-    recent: [f64; MEMORY],
-    filled: u64,
-    /// Value and residual of the last answer.
-    value: f64,
-    residual: f64,
-    direction: Vec<R>,
-    trial: Point<R>,
-    gx_new: Vec<R>,
-}
-
-impl<R: Real> Line<R> {
-    fn reset(&mut self, value: f64) {
-        self.recent = [f64::NEG_INFINITY; MEMORY];
-        self.filled = 0;
-        self.push(value);
-    }
-
-    fn push(&mut self, value: f64) {
-        self.recent[self.filled as usize % MEMORY] = value;
-        self.filled += 1;
-        self.value = value;
-    }
-
-    /// The largest recent value. Every value pushed is finite.
-    fn ceiling(&self) -> f64 {
-        self.recent.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-    }
-}
-
 impl<G: Game> Auto<G> {
     /// Ready for a game.
     pub fn new(game: &G, settings: &Settings) -> Self {
@@ -100,6 +73,7 @@ impl<G: Game> Auto<G> {
             gauge: Gauge::new(settings.radius),
             stage: Stage {
                 open: false,
+                moved: false,
                 frozen: false,
                 size: 0.0,
                 bounded: true,
@@ -110,17 +84,7 @@ impl<G: Game> Auto<G> {
                 best_gap: f64::INFINITY,
                 since_best: 0,
             },
-            line: Line {
-                tau: 0.0,
-                odd: 0,
-                recent: [f64::NEG_INFINITY; MEMORY],
-                filled: 0,
-                value: 0.0,
-                residual: 0.0,
-                direction: zero(n),
-                trial: Point { x: zero(n), y: zero(m) },
-                gx_new: zero(n),
-            },
+            line: Line::new(n, m),
             gx: zero(n),
             gy: zero(m),
         }
@@ -171,7 +135,10 @@ impl<G: Game> Auto<G> {
         self.stage.goal = if self.stage.frozen { floor } else { floor.max(STAGE_SHARE * gap) };
         self.stage.fails = 0;
         self.stage.open = true;
-        self.answer_again(f, z, 0.25 * self.stage.goal)
+        self.line.trial.y.copy_from_slice(&z.y);
+        self.answer_again(f, z, 0.25 * self.stage.goal)?;
+        self.stage.moved = self.line.trial.y != z.y;
+        Ok(())
     }
 
     /// y answers the current x to the tolerance given, and everything that depends on it is taken anew.
@@ -219,7 +186,11 @@ impl<G: Game> Auto<G> {
     fn close(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         let (x, y) = self.gaps(f, z);
         self.stage.open = false;
-        self.stage.dead_ends = if self.stage.fails >= 3 { self.stage.dead_ends + 1 } else { 0 };
+        let dead = self.stage.fails >= 3 || self.line.idle > IDLE || !self.stage.moved;
+        self.stage.dead_ends = if dead { self.stage.dead_ends + 1 } else { 0 };
+        if self.stage.dead_ends > DEAD_ENDS {
+            return Err(self.diagnosis());
+        }
         if !self.stage.bounded {
             let reach = 2.0 * ops::distance(&z.y, &self.regulariser.centre);
             if reach > self.stage.size {
@@ -267,7 +238,8 @@ impl<G: Game> Auto<G> {
             return Ok(true);
         };
         f.grad_x(&self.line.trial.y, &mut self.line.gx_new);
-        self.next_length(z, length);
+        self.line.next_length(&z.x, &self.gx, length);
+        self.stage.moved = true;
         z.copy_from(&self.line.trial);
         std::mem::swap(&mut self.gx, &mut self.line.gx_new);
         Ok(true)
@@ -279,8 +251,7 @@ impl<G: Game> Auto<G> {
         let tolerance = (0.25 * self.stage.goal).min((0.1 * lambda * -slope).sqrt());
         let mut length = 1.0;
         for halving in 0..30 {
-            let noise = 8.0 * G::Real::UNIT_ROUNDOFF * self.line.value.abs();
-            let most = self.line.ceiling() + ARMIJO * length * slope + noise;
+            let most = self.line.ceiling() + ARMIJO * length * slope + Line::<G::Real>::noise(self.line.value);
             ops::add_scaled(&mut self.line.trial.x, &z.x, length, &self.line.direction);
             self.line.trial.y.copy_from_slice(&z.y);
             f.at(&self.line.trial.x, Need::Gradients);
@@ -301,26 +272,6 @@ impl<G: Game> Auto<G> {
         }
         Ok(None)
     }
-
-    /// Barzilai and Borwein's two lengths, in turn.
-    fn next_length(&mut self, z: &Point<G::Real>, length: f64) {
-        let (line, gx) = (&mut self.line, &self.gx);
-        let (mut ss, mut sy, mut yy) = (0.0, 0.0, 0.0);
-        for i in 0..gx.len() {
-            let s = line.trial.x[i].to_f64() - z.x[i].to_f64();
-            let y = line.gx_new[i].to_f64() - gx[i].to_f64();
-            ss += s * s;
-            sy += s * y;
-            yy += y * y;
-        }
-        line.odd ^= 1;
-        if sy > 1e-12 * (ss * yy).sqrt() {
-            line.tau = if line.odd == 1 { ss / sy } else { sy / yy };
-        } else if length == 1.0 {
-            line.tau *= 4.0;
-        }
-        line.tau = line.tau.clamp(1e-10, 1e10);
-    }
 }
 
 impl<G: Game> Method<G> for Auto<G> {
@@ -332,7 +283,7 @@ impl<G: Game> Method<G> for Auto<G> {
         if self.stage.open {
             let (x, y) = self.gaps(f, z);
             self.note(if x >= y { x } else { y })?;
-            if x > self.stage.goal && self.step(f, z)? {
+            if x > self.stage.goal && self.line.idle <= IDLE && self.step(f, z)? {
                 return Ok(());
             }
             self.close(f, z)?;
@@ -341,10 +292,16 @@ impl<G: Game> Method<G> for Auto<G> {
     }
 
     fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
-        let mut flags =
-            u64::from(self.stage.open) | u64::from(self.stage.frozen) << 1 | u64::from(self.stage.bounded) << 2;
-        visitor.count("flags", &mut flags);
-        (self.stage.open, self.stage.frozen, self.stage.bounded) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
+        for (name, flag) in [
+            ("open", &mut self.stage.open),
+            ("moved", &mut self.stage.moved),
+            ("frozen", &mut self.stage.frozen),
+            ("bounded", &mut self.stage.bounded),
+        ] {
+            let mut count = u64::from(*flag);
+            visitor.count(name, &mut count);
+            *flag = count != 0;
+        }
         for (name, scalar) in [
             ("lambda", &mut self.regulariser.lambda),
             ("size", &mut self.stage.size),
@@ -354,6 +311,7 @@ impl<G: Game> Method<G> for Auto<G> {
             ("tau", &mut self.line.tau),
             ("value", &mut self.line.value),
             ("residual", &mut self.line.residual),
+            ("lowest", &mut self.line.lowest),
         ] {
             visitor.scalar(name, scalar);
         }
@@ -366,6 +324,7 @@ impl<G: Game> Method<G> for Auto<G> {
             ("since_best", &mut self.stage.since_best),
             ("odd", &mut self.line.odd),
             ("filled", &mut self.line.filled),
+            ("idle", &mut self.line.idle),
         ] {
             visitor.count(name, count);
         }
