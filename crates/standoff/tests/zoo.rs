@@ -17,6 +17,11 @@ fn zoo() -> Vec<(String, Class, Instance)> {
     more("pl-sine", zoo::pl_sine(1, 7));
     more("quadmax", zoo::quadmax(1, 3, 7));
     more("matrix", zoo::random_matrix_game(4, 2, 7));
+    more("pl-least-squares", zoo::pl_least_squares(3, 2, 7));
+    more("rank-deficient", zoo::rank_deficient(2, 3, 7));
+    more("dro", zoo::dro(1, 2, 0.0, 7));
+    more("dro-regularised", zoo::dro(7, 3, 0.2, 7));
+    more("zero-chain", zoo::zero_chain(2, 2));
     games
 }
 
@@ -343,5 +348,10 @@ fn bad_parameters_are_refused_with_a_reason() {
     assert!(zoo::printed_step(2.1).is_err());
     assert!(zoo::pl_sine(0, 1).is_err());
     assert!(zoo::quadmax(3, 0, 1).is_err());
+    assert!(zoo::dro(3, 3, -1.0, 1).is_err());
+    assert!(zoo::dro(3, 3, f64::INFINITY, 1).is_err());
+    assert!(zoo::rank_deficient(3, 1, 1).is_err());
+    assert!(zoo::pl_least_squares(3, 1, 1).is_err());
+    assert!(zoo::zero_chain(3, 1).is_err());
     assert!(zoo::random_matrix_game(0, 3, 1).is_err());
 }

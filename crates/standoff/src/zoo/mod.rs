@@ -4,9 +4,15 @@
 //! names with default parameters; the functions make any member of a family.
 
 mod abs;
+mod clipped_ball;
+mod cosines;
+mod dirac_gan;
+mod dro;
 mod kink;
+mod limit_cycles;
 mod linear;
 mod matrix;
+mod pl_least_squares;
 mod pl_line;
 mod pl_sine;
 mod plain;
@@ -14,23 +20,31 @@ mod printed_step;
 mod quadmax;
 mod ramp;
 mod random;
+mod rank_deficient;
 mod robust_regression;
 mod second_order;
 mod trap;
 mod two_sided_pl;
+mod zero_chain;
 
 pub use abs::abs;
+pub use dirac_gan::dirac_gan;
+pub use dro::dro;
 pub use kink::kink;
+pub use limit_cycles::{coupled_quartics, forsaken, sixth_order};
 pub use matrix::{bilinear, matrix_2x2, matrix_game, random_matrix_game, rps};
+pub use pl_least_squares::pl_least_squares;
 pub use pl_line::pl_line;
 pub use pl_sine::pl_sine;
 pub use printed_step::printed_step;
 pub use quadmax::{quadmax, saddle2d};
 pub use ramp::ramp;
+pub use rank_deficient::rank_deficient;
 pub use robust_regression::robust_regression;
 pub use second_order::second_order;
 pub use trap::trap;
 pub use two_sided_pl::two_sided_pl;
+pub use zero_chain::zero_chain;
 
 use crate::ops::sum_of as sum;
 use crate::{Constants, Error, Game, Point, Set};
@@ -140,6 +154,12 @@ pub fn all() -> &'static [Entry] {
         entry("printed-step", StronglyConcave, || sure(printed_step(0.5)), "the printed step size oscillates for ever"),
         entry("pl-line", Pl, pl_line, "the inner maximisers fill a line"),
         entry("pl-sine", Pl, || sure(pl_sine(10, 1)), "PL and not concave in y, 10 + 10 dimensions"),
+        entry(
+            "pl-least-squares",
+            Pl,
+            || sure(pl_least_squares(5, 12, 1)),
+            "the inner maximisers fill a 6-dimensional subspace",
+        ),
         entry("two-sided-pl", Pl, two_sided_pl, "PL for both players, convex or concave for neither"),
         entry("robust-regression", StronglyConcave, robust_regression, "a tanh unit fitted to adversarial labels"),
         entry("quadmax", Concave, || sure(quadmax(10, 6, 1)), "the largest of 6 indefinite quadratics in 10 variables"),
@@ -154,6 +174,30 @@ pub fn all() -> &'static [Entry] {
         entry("matrix", Concave, || sure(random_matrix_game(5, 7, 1)), "a random 5 by 7 matrix game"),
         entry("matrix-50", Concave, || sure(random_matrix_game(50, 50, 1)), "a random 50 by 50 matrix game"),
         entry("bilinear", Concave, bilinear, "xy on a square"),
+        entry(
+            "rank-deficient",
+            Concave,
+            || sure(rank_deficient(6, 8, 1)),
+            "a quadratic game, flat in half of y's directions",
+        ),
+        entry("dro", Concave, || sure(dro(30, 5, 0.0, 1)), "robust classification: 30 samples, the worst one counts"),
+        entry("dro-200", Concave, || sure(dro(200, 20, 0.0, 1)), "robust classification: 200 samples in 20 dimensions"),
+        entry(
+            "dro-regularised",
+            StronglyConcave,
+            || sure(dro(30, 5, 1.0 / 900.0, 1)),
+            "as dro, with y held near uniform",
+        ),
+        entry("dirac-gan", Concave, dirac_gan, "the smallest generative adversarial network"),
+        entry(
+            "zero-chain",
+            Concave,
+            || sure(zero_chain(3, 4)),
+            "a published lower bound: one link of a chain per call",
+        ),
+        entry("coupled-quartics", NonConcave, coupled_quartics, "two double wells: gradient play cycles"),
+        entry("sixth-order", StronglyConcave, sixth_order, "a local minimax point among equilibria on the edge"),
+        entry("forsaken", NonConcave, forsaken, "an equilibrium hidden inside limit cycles"),
     ];
     ALL
 }

@@ -1,5 +1,6 @@
 //! `pl-sine`: a Polyak-Lojasiewicz game that is not concave in y.
 
+use super::cosines::{CURVATURE, HALF, SLOPE, dp, lowest, p};
 use super::random::Random;
 use super::{Instance, at_least, linear, sum};
 use crate::sets::Matrix;
@@ -7,8 +8,6 @@ use crate::{Constants, Error, Game, Need, Set};
 
 /// `min h'(t)^2 / (2 h(t))`, rounded down; attained at `t = 2.2017`. The literature uses the bound 1/32.
 const MU: f64 = 0.17553;
-/// x lives in a box of this half-width.
-const HALF: f64 = 4.0;
 
 /// `h(t) = t^2 + 3 sin^2 t`, with curvature in `[-4, 8]`.
 fn h(t: f64) -> f64 {
@@ -17,15 +16,6 @@ fn h(t: f64) -> f64 {
 
 fn dh(t: f64) -> f64 {
     2.0 * t + 3.0 * (2.0 * t).sin()
-}
-
-/// One coordinate of `p`: `cos(x + w) + x^2/20`.
-fn p(x: f64, w: f64) -> f64 {
-    (x + w).cos() + 0.05 * x * x
-}
-
-fn dp(x: f64, w: f64) -> f64 {
-    0.1 * x - (x + w).sin()
 }
 
 struct PlSine {
@@ -95,12 +85,12 @@ pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
     linear::times(&b, &x, &mut y);
     let value = sum(n, |i| p(x[i], w[i]));
     let constants = Constants {
-        l11: 8.0 * norm * norm + 1.1,
+        l11: 8.0 * norm * norm + CURVATURE,
         l12: 8.0 * norm,
         l22: 8.0,
         mu: MU,
         delta_g: Some(sum(n, |i| p(start[i], w[i])) - value),
-        g_max: Some(1.4 * (n as f64).sqrt()),
+        g_max: Some(SLOPE * (n as f64).sqrt()),
         radius_x: Some(HALF * (n as f64).sqrt()),
         ..Constants::default()
     };
@@ -114,23 +104,4 @@ pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
         slope: vec![0.0; n],
     };
     Ok(Instance::new(game, &start, &vec![0.0; n]).constants(constants).answer(&x, &y, value))
-}
-
-/// The minimiser of `cos(x + w) + x^2/20` on `[-4, 4]`: the best of a fine grid, then bisection of the slope around it.
-fn lowest(w: f64) -> f64 {
-    const GRID: usize = 800;
-    let at = |i: usize| -HALF + 2.0 * HALF * i as f64 / GRID as f64;
-    let mut best = 0;
-    for i in 1..=GRID {
-        if p(at(i), w) < p(at(best), w) {
-            best = i;
-        }
-    }
-    let (mut a, mut b) = (at(best.saturating_sub(1)), at((best + 1).min(GRID)));
-    for _ in 0..100 {
-        let m = 0.5 * (a + b);
-        if dp(m, w) < 0.0 { a = m } else { b = m }
-    }
-    // A minimum at the end of the interval has no change of sign: one of a and b has run to it.
-    0.5 * (a + b)
 }
