@@ -3,6 +3,8 @@
 //! Each game states its class, its constants, a start, its equilibria and where it comes from. [`all`] lists them under their
 //! names with default parameters; the functions make any member of a family.
 
+pub mod lqr;
+
 mod abs;
 mod clipped_ball;
 mod cosines;
@@ -136,6 +138,7 @@ pub struct Entry {
 /// Every game, in the order of the list.
 pub fn all() -> &'static [Entry] {
     use Class::{Concave, NonConcave, Pl, StronglyConcave};
+    use lqr::Order::{CostMinimises, PolicyMinimises};
     const fn entry(name: &'static str, class: Class, make: fn() -> Instance, summary: &'static str) -> Entry {
         Entry { name, summary, class, make }
     }
@@ -198,6 +201,26 @@ pub fn all() -> &'static [Entry] {
         entry("coupled-quartics", NonConcave, coupled_quartics, "two double wells: gradient play cycles"),
         entry("sixth-order", StronglyConcave, sixth_order, "a local minimax point among equilibria on the edge"),
         entry("forsaken", NonConcave, forsaken, "an equilibrium hidden inside limit cycles"),
+        entry(
+            "lqr-scalar",
+            StronglyConcave,
+            || sure(lqr::scalar(1.0, 0.5, PolicyMinimises)),
+            "imitate a scalar regulator",
+        ),
+        entry(
+            "lqr-scalar-off",
+            StronglyConcave,
+            || sure(lqr::scalar(1.5, 0.5, PolicyMinimises)),
+            "as lqr-scalar, around another cost",
+        ),
+        entry("lqr-scalar-pl", Pl, || sure(lqr::scalar(1.0, 0.5, CostMinimises)), "as lqr-scalar, the gain maximises"),
+        entry(
+            "lqr-random",
+            StronglyConcave,
+            || sure(lqr::random(4, 2, 1, PolicyMinimises)),
+            "imitate a regulator of 4 states",
+        ),
+        entry("lqr-random-pl", Pl, || sure(lqr::random(4, 2, 1, CostMinimises)), "as lqr-random, the gain maximises"),
     ];
     ALL
 }

@@ -1,0 +1,91 @@
+//! Imitation of a linear-quadratic regulator: a policy against the cost that tells it from the expert's.
+//!
+//! A system `x' = A x + B u` is steered by `u = -K x` from random starts of covariance `Sigma0`, at the cost
+//! `C(K; Q, R) = E sum_t x_t'Q x_t + u_t'R u_t`. The expert's gain is `K_E`. The imitation game (Cai, Hong, Chen and Wang 2019) is
+//!
+//! ```text
+//! min over K, max over (Q, R) in Theta, of  m = C(K; Q, R) - C(K_E; Q, R) - (gamma/2) ||(Q, R) - (Qc, Rc)||^2
+//! ```
+//!
+//! with `Theta` the symmetric matrices whose eigenvalues lie between given bounds. It is linear (`gamma = 0`) or strongly concave
+//! in `(Q, R)`; the order of the paper's PL games is the other one, `min over (Q, R), max over K, of -m`, because `C` is PL in K among
+//! the stabilising gains. Its equilibrium has `K = K_E` when `gamma = 0`, or when the centre `(Qc, Rc)` generates `K_E`.
+
+mod doubling;
+mod examples;
+mod game;
+mod policy;
+mod riccati;
+mod spectral;
+mod system;
+
+pub use doubling::lyapunov;
+pub use examples::{cart_pole, discretise, random, random_system, scalar, scalar_system};
+pub use game::{Imitation, LqrGame, Order};
+pub use nalgebra::DMatrix;
+pub use riccati::dare;
+pub use spectral::SpectralBox;
+pub use system::System;
+
+use crate::Error;
+
+/// The error every part here gives.
+fn refuse(problem: String) -> Error {
+    Error::Lqr(problem)
+}
+
+/// Refuses a matrix of the wrong shape, or with an entry that is not a number.
+fn check(name: &str, m: &DMatrix<f64>, rows: usize, columns: usize) -> Result<(), Error> {
+    if m.shape() != (rows, columns) {
+        let (r, c) = m.shape();
+        return Err(refuse(format!("{name} is {r} x {c}, it must be {rows} x {columns}")));
+    }
+    match m.iter().position(|v| !v.is_finite()) {
+        Some(at) => {
+            let (row, column, value) = (at % rows, at / rows, m[at]);
+            Err(refuse(format!("{name}[{row}][{column}] is {value}; every entry must be finite")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The least eigenvalue of a symmetric matrix; refuses one that is not symmetric.
+fn least_eigenvalue(name: &str, m: &DMatrix<f64>) -> Result<f64, Error> {
+    let size = m.amax();
+    for j in 0..m.ncols() {
+        for i in 0..j {
+            if (m[(i, j)] - m[(j, i)]).abs() > 1e-9 * size {
+                let (p, q) = (m[(i, j)], m[(j, i)]);
+                return Err(refuse(format!(
+                    "{name} is not symmetric: {name}[{i}][{j}] is {p}, {name}[{j}][{i}] is {q}"
+                )));
+            }
+        }
+    }
+    spectral::eigen(m)
+        .map(|(values, _)| values.min())
+        .ok_or_else(|| refuse(format!("no eigenvalues of {name} were found")))
+}
+
+/// Refuses a matrix that is not symmetric and positive definite, or semidefinite when `zero` is allowed.
+fn check_definite(name: &str, m: &DMatrix<f64>, zero: bool) -> Result<(), Error> {
+    let least = least_eigenvalue(name, m)?;
+    let (wanted, good) =
+        if zero { ("semidefinite", least >= -1e-12 * m.amax()) } else { ("definite", least > 1e-14 * m.amax()) };
+    if good {
+        Ok(())
+    } else {
+        Err(refuse(format!("{name} is not positive {wanted}: its least eigenvalue is {least:e}")))
+    }
+}
+
+/// Replaces a matrix by its symmetric part.
+fn symmetrise(m: &mut DMatrix<f64>) {
+    for j in 0..m.ncols() {
+        for i in 0..j {
+            let mean = 0.5 * (m[(i, j)] + m[(j, i)]);
+            m[(i, j)] = mean;
+            m[(j, i)] = mean;
+        }
+    }
+}
