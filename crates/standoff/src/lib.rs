@@ -3,6 +3,7 @@
 pub mod check;
 pub mod error;
 pub mod estimate;
+pub mod formula;
 pub mod gap;
 pub mod inner;
 pub mod methods;

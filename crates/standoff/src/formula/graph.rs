@@ -1,0 +1,207 @@
+//! The expression as a graph while it is being read: shapes checked, constants folded, equal subexpressions shared.
+//! Nodes are in topological order and there is no tree, so nothing here recurses, however long the expression.
+
+use std::collections::HashMap;
+
+use super::forward;
+use super::op::{Binary, Op, Reduce, Unary, View};
+use super::shape::{Product, Shape};
+
+/// Most numbers that an objective may keep: 800 MB.
+pub(super) const MOST_NUMBERS: usize = 100_000_000;
+
+/// A node, by its position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Id(u32);
+
+impl Id {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which players' variables a value depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach(u8);
+
+impl Reach {
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const X: Self = Self(1);
+    pub(super) const Y: Self = Self(2);
+
+    pub(super) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// Numbers known now, from this position of the graph's constants.
+    Constant(usize),
+    /// Entries of a player's vector, from this position.
+    Variable(usize),
+    /// An operation; with one operand, both are the same.
+    Apply(Op, [Id; 2]),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) shape: Shape,
+    pub(super) reach: Reach,
+    degree: u8,
+}
+
+/// The graph under construction. Errors are messages without a place: the parser knows the place.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub(super) nodes: Vec<Node>,
+    pub(super) constants: Vec<f64>,
+    /// Lengths of x and y.
+    pub(super) dims: [usize; 2],
+    numbers: usize,
+    known: HashMap<(Op, [Id; 2]), Id>,
+    literals: HashMap<u64, Id>,
+}
+
+impl Graph {
+    pub(super) fn node(&self, id: Id) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub(super) fn shape(&self, id: Id) -> Shape {
+        self.node(id).shape
+    }
+
+    /// Whether the value is at most affine in y.
+    pub(super) fn affine_in_y(&self, id: Id) -> bool {
+        self.node(id).degree <= 1
+    }
+
+    /// The next stretch of a player's vector.
+    pub(super) fn variable(&mut self, player: Reach, shape: Shape) -> Result<Id, String> {
+        let side = usize::from(player == Reach::Y);
+        let at = self.dims[side];
+        self.reserve(shape.size())?;
+        self.dims[side] += shape.size();
+        Ok(self.push(Node { kind: Kind::Variable(at), shape, reach: player, degree: side as u8 }))
+    }
+
+    pub(super) fn constant(&mut self, shape: Shape, values: &[f64]) -> Result<Id, String> {
+        assert_eq!(shape.size(), values.len());
+        self.reserve(values.len())?;
+        let at = self.constants.len();
+        self.constants.extend_from_slice(values);
+        Ok(self.push_constant(at, shape))
+    }
+
+    pub(super) fn literal(&mut self, value: f64) -> Result<Id, String> {
+        if let Some(id) = self.literals.get(&value.to_bits()) {
+            return Ok(*id);
+        }
+        let id = self.constant(Shape::Scalar, &[value])?;
+        self.literals.insert(value.to_bits(), id);
+        Ok(id)
+    }
+
+    pub(super) fn each(&mut self, f: Unary, a: Id) -> Result<Id, String> {
+        self.apply(Op::Each(f), [a, a], self.shape(a))
+    }
+
+    pub(super) fn fold(&mut self, f: Reduce, a: Id) -> Result<Id, String> {
+        self.apply(Op::Fold(f), [a, a], Shape::Scalar)
+    }
+
+    pub(super) fn pair(&mut self, f: Binary, a: Id, b: Id) -> Result<Id, String> {
+        let name = match f {
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Pow => return self.power(a, b),
+            Binary::Max => "max",
+            Binary::Min => "min",
+        };
+        let shape = self.shape(a).broadcast(self.shape(b), name)?;
+        self.apply(Op::Pair(f), [a, b], shape)
+    }
+
+    /// `a ^ b`. A whole constant exponent is exact, and right at and below 0; any other is `exp(b log a)`.
+    fn power(&mut self, a: Id, b: Id) -> Result<Id, String> {
+        let shape = self.shape(a).broadcast(self.shape(b), "^")?;
+        let whole = self.number(b).filter(|c| c.fract() == 0.0 && c.abs() <= 1e9);
+        match whole.map(|c| c as i32) {
+            Some(0) => self.constant(shape, &vec![1.0; shape.size()]),
+            Some(1) => Ok(a),
+            Some(2) => self.each(Unary::Square, a),
+            Some(n) => self.apply(Op::Power(n), [a, a], shape),
+            None => self.apply(Op::Pair(Binary::Pow), [a, b], shape),
+        }
+    }
+
+    pub(super) fn product(&mut self, a: Id, b: Id) -> Result<Id, String> {
+        let (lengths, shape) = Product::of(self.shape(a), self.shape(b))?;
+        self.apply(Op::Product(lengths), [a, b], shape)
+    }
+
+    pub(super) fn transpose(&mut self, a: Id) -> Result<Id, String> {
+        let shape = self.shape(a);
+        let Shape::Matrix(rows, cols) = shape else { return Ok(a) };
+        let view = View { start: 0, rows: cols, row_step: 1, cols: rows, col_step: cols };
+        self.view(a, view, shape.transposed())
+    }
+
+    pub(super) fn view(&mut self, a: Id, view: View, shape: Shape) -> Result<Id, String> {
+        self.apply(Op::View(view), [a, a], shape)
+    }
+
+    /// The value of a scalar constant.
+    fn number(&self, id: Id) -> Option<f64> {
+        match self.node(id) {
+            Node { kind: Kind::Constant(at), shape: Shape::Scalar, .. } => Some(self.constants[*at]),
+            _ => None,
+        }
+    }
+
+    fn apply(&mut self, op: Op, args: [Id; 2], shape: Shape) -> Result<Id, String> {
+        if let Some(id) = self.known.get(&(op, args)) {
+            return Ok(*id);
+        }
+        let [a, b] = args.map(|id| *self.node(id));
+        self.reserve(shape.size())?;
+        let id = if let (Kind::Constant(i), Kind::Constant(j)) = (a.kind, b.kind) {
+            let at = self.constants.len();
+            self.constants.resize(at + shape.size(), 0.0);
+            let (before, out) = self.constants.split_at_mut(at);
+            forward::apply(op, &before[i..i + a.shape.size()], &before[j..j + b.shape.size()], out);
+            self.push_constant(at, shape)
+        } else {
+            let degree = op.degree(a.degree, b.degree);
+            self.push(Node { kind: Kind::Apply(op, args), shape, reach: a.reach.or(b.reach), degree })
+        };
+        self.known.insert((op, args), id);
+        Ok(id)
+    }
+
+    fn push_constant(&mut self, at: usize, shape: Shape) -> Id {
+        self.push(Node { kind: Kind::Constant(at), shape, reach: Reach::NONE, degree: 0 })
+    }
+
+    fn push(&mut self, node: Node) -> Id {
+        self.nodes.push(node);
+        // Every node holds at least one number, so `reserve` keeps their count far below 2^32.
+        Id((self.nodes.len() - 1) as u32)
+    }
+
+    fn reserve(&mut self, size: usize) -> Result<(), String> {
+        self.numbers = self.numbers.saturating_add(size);
+        if self.numbers > MOST_NUMBERS {
+            return Err(format!("needs more than {MOST_NUMBERS} numbers in memory; use smaller data or fewer terms"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Games written as text: an objective in NumPy's spelling, with exact derivatives, over sets named in a TOML file.
+//!
+//! ```
+//! use standoff::formula::FormulaGame;
+//! use standoff::{Game, Need};
+//!
+//! let text = r#"
+//!     objective = "x*y - y^2"
+//!     [min.x]
+//!     lower = -1
+//!     upper = 1
+//!     start = 0.5
+//!     [max.y]
+//!     set = "free"
+//! "#;
+//! let mut game = FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}")))?;
+//! game.fix(&[0.5], Need::Gradients);
+//! let mut slope = [0.0];
+//! assert_eq!(game.grad_y(&[2.0], &mut slope), 0.5 * 2.0 - 4.0);
+//! assert_eq!(slope, [0.5 - 2.0 * 2.0]);
+//! # Ok::<(), standoff::Error>(())
+//! ```
+//!
+//! The text becomes a graph while it is read (`parser.rs`, `graph.rs`), and the graph a flat tape (`tape.rs`) that runs
+//! forward for values (`forward.rs`) and backward for gradients (`backward.rs`).
+
+mod backward;
+mod csv;
+mod data;
+mod file;
+mod forward;
+mod functions;
+mod graph;
+mod index;
+mod lexer;
+mod npy;
+mod op;
+mod parser;
+mod place;
+mod reader;
+mod scope;
+mod sets;
+mod shape;
+mod tape;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Constants, Error, Game, Need, Point, Set};
+
+/// A variable of a game file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    /// Its name in the file.
+    pub name: String,
+    /// Its length; `None` for a scalar, which takes one entry.
+    pub dim: Option<usize>,
+    /// Its entries in the player's vector.
+    pub range: Range<usize>,
+}
+
+/// One side of the game.
+#[derive(Debug, Clone)]
+struct Player {
+    set: Arc<Set<f64>>,
+    start: Vec<f64>,
+    variables: Vec<Variable>,
+}
+
+/// A game read from a file.
+#[derive(Debug, Clone)]
+pub struct FormulaGame {
+    name: Option<String>,
+    description: Option<String>,
+    objective: String,
+    constants: Option<Constants>,
+    affine_in_y: bool,
+    tape: tape::Tape,
+    warnings: Vec<String>,
+    x: Player,
+    y: Player,
+}
+
+impl FormulaGame {
+    /// Reads a game file. `load` is asked for the bytes of each data file, by its path exactly as written there; the
+    /// library itself opens nothing.
+    pub fn from_toml(text: &str, load: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>) -> Result<Self, Error> {
+        file::read(text, load)
+    }
+
+    /// As [`from_toml`](Self::from_toml), for bytes that may not be text.
+    pub fn from_bytes(bytes: &[u8], load: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>) -> Result<Self, Error> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::from_toml(text, load),
+            Err(e) => Err(Error::Formula(format!(
+                "the game file is not text (at byte {}); give a TOML file in UTF-8",
+                e.valid_up_to()
+            ))),
+        }
+    }
+
+    /// The starts in the file; where one is missing, the centre of the variable's set or the projection of 0.
+    pub fn start(&self) -> Point<f64> {
+        Point::new(&self.x.start, &self.y.start)
+    }
+
+    /// The minimising player's variables, in the order of the file.
+    pub fn min_variables(&self) -> &[Variable] {
+        &self.x.variables
+    }
+
+    /// The maximising player's variables, in the order of the file.
+    pub fn max_variables(&self) -> &[Variable] {
+        &self.y.variables
+    }
+
+    /// What the user should know: functions that are not differentiable everywhere (the certificate assumes that f is),
+    /// and names without effect.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The constants given in the file, if any.
+    pub fn constants(&self) -> Option<Constants> {
+        self.constants
+    }
+
+    /// The objective as written.
+    pub fn objective(&self) -> &str {
+        &self.objective
+    }
+
+    /// The game's name, if the file gives one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The game's description, if the file gives one.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+}
+
+impl Game for FormulaGame {
+    type Real = f64;
+
+    fn x_set(&self) -> &Set<f64> {
+        &self.x.set
+    }
+
+    fn y_set(&self) -> &Set<f64> {
+        &self.y.set
+    }
+
+    fn fix(&mut self, x: &[f64], _need: Need) {
+        self.tape.fix(x);
+    }
+
+    fn value(&mut self, y: &[f64]) -> f64 {
+        self.tape.value(y)
+    }
+
+    fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        self.tape.grad_x(y, out)
+    }
+
+    fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        self.tape.grad_y(y, out)
+    }
+
+    fn linear_in_y(&self) -> bool {
+        self.affine_in_y
+    }
+}

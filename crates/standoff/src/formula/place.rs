@@ -1,0 +1,74 @@
+//! A message with the place it speaks of: the line of the expression, and a caret under the column.
+
+/// Longest stretch of a line that is shown.
+const WINDOW: usize = 60;
+
+/// Something wrong at a byte of an expression.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fault {
+    pub(super) at: usize,
+    pub(super) message: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: usize, message: impl Into<String>) -> Self {
+        Self { at, message: message.into() }
+    }
+
+    /// The message, where it is (`what` names the expression), and the line with a caret.
+    pub(super) fn show(&self, what: &str, text: &str) -> String {
+        let at = (0..=self.at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        let before = &text[..at];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let column = text[line_start..at].chars().count();
+        let line: Vec<char> = text[line_start..].lines().next().unwrap_or("").chars().map(visible).collect();
+        let number = before.matches('\n').count() + 1;
+        let place = if text.trim_end().contains('\n') { format!("line {number}, ") } else { String::new() };
+        let (shown, caret) = window(&line, column);
+        format!("{what}: {}, at {place}column {}\n    {shown}\n    {}^", self.message, column + 1, " ".repeat(caret))
+    }
+}
+
+/// At most [`WINDOW`] characters around the caret, and where it then is.
+fn window(line: &[char], column: usize) -> (String, usize) {
+    let start = if line.len() <= WINDOW { 0 } else { column.saturating_sub(WINDOW / 2).min(line.len() - WINDOW) };
+    let end = line.len().min(start + WINDOW);
+    let (left, right) = (if start > 0 { "..." } else { "" }, if end < line.len() { "..." } else { "" });
+    let middle: String = line[start..end].iter().collect();
+    (format!("{left}{middle}{right}"), left.len() + column - start)
+}
+
+/// Tabs and other control characters would move the caret, or worse.
+fn visible(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caret_stands_under_the_place() {
+        let shown = Fault::new(8, "unknown name `ww`").show("objective", "sum(p * ww)");
+        assert_eq!(shown, "objective: unknown name `ww`, at column 9\n    sum(p * ww)\n            ^");
+        let second = Fault::new(6, "no").show("objective", "x +\n\t* y\n");
+        assert_eq!(second, "objective: no, at line 2, column 3\n     * y\n      ^");
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_the_caret() {
+        let text = format!("{}?{}", "x+".repeat(500), "+x".repeat(500));
+        let shown = Fault::new(1000, "no").show("objective", &text);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0], "objective: no, at column 1001");
+        assert!(lines[1].len() <= 4 + WINDOW + 6 && lines[1].ends_with("..."));
+        assert_eq!(lines[1].as_bytes()[lines[2].len() - 1], b'?');
+    }
+
+    #[test]
+    fn the_end_of_the_text_and_wide_letters_are_places_too() {
+        assert_eq!(Fault::new(2, "no").show("f", "x+"), "f: no, at column 3\n    x+\n      ^");
+        assert_eq!(Fault::new(4, "no").show("f", "é+ ?"), "f: no, at column 4\n    é+ ?\n       ^");
+        assert_eq!(Fault::new(0, "no").show("f", ""), "f: no, at column 1\n    \n    ^");
+    }
+}
