@@ -20,6 +20,7 @@ mod game;
 mod measure;
 mod real;
 mod settings;
+mod simd;
 mod solution;
 mod solve;
 mod stop;

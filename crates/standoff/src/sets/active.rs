@@ -8,6 +8,9 @@ use crate::ops::{axpy, dot, norm};
 const DEPENDENT: f64 = 1e-10;
 /// A row counts as violated beyond this, relative to the size of the numbers in it.
 const VIOLATED: f64 = 1e-14;
+/// A row that cannot be satisfied is passed over when it misses by no more than this: rows that meet in one point, or
+/// that bound from both sides, contradict each other by rounding errors.
+const ROUNDING: f64 = 1e-11;
 
 /// `z = v - A_W^T l` with `A_W z = b_W`, `l >= 0`: the exact projection as soon as no other row is violated.
 #[derive(Debug)]
@@ -19,34 +22,37 @@ pub(super) struct ActiveSet<'a> {
     span: Span,
     rows: Vec<usize>,
     multipliers: Vec<f64>,
+    passed_over: Vec<usize>,
     z: Vec<f64>,
 }
 
 impl<'a> ActiveSet<'a> {
     /// Starts at `v` itself, with no row active.
     pub(super) fn new(a: &'a Matrix, b: &'a [f64], v: &'a [f64]) -> Self {
-        Self { a, b, v, span: Span::new(a.cols()), rows: Vec::new(), multipliers: Vec::new(), z: v.to_vec() }
+        let (rows, multipliers, passed_over) = (Vec::new(), Vec::new(), Vec::new());
+        Self { a, b, v, span: Span::new(a.cols()), rows, multipliers, passed_over, z: v.to_vec() }
     }
 
-    /// Starts from a guess of the active rows; those with a negative multiplier are dropped first.
+    /// Starts anew from a guess of the active rows; those with a negative multiplier are dropped first.
     pub(super) fn guess(&mut self, rows: &[usize]) {
         self.rows = rows.to_vec();
-        self.factor();
-        self.settle();
-        while let Some(worst) = self.most_negative() {
-            self.rows.remove(worst);
-            self.factor();
-            self.settle();
-        }
+        self.passed_over.clear();
+        self.restore();
     }
 
     /// Lets violated rows in until none is left; `false` when `steps` did not suffice or a row cannot be satisfied.
     pub(super) fn run(&mut self, steps: usize) -> bool {
         for _ in 0..steps {
-            match self.most_violated() {
-                None => return true,
-                Some(row) if !self.enter(row) => return false,
-                Some(_) => {}
+            let Some((row, beyond)) = self.most_violated() else {
+                let least = -ROUNDING * self.size();
+                return self.multipliers.iter().all(|&l| l >= least);
+            };
+            if !self.enter(row) {
+                if beyond > ROUNDING * (self.size() + self.b[row].abs()) {
+                    return false;
+                }
+                self.passed_over.push(row);
+                self.restore();
             }
         }
         false
@@ -61,13 +67,19 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    fn most_violated(&self) -> Option<usize> {
-        let size = norm(self.v) + norm(&self.z);
+    /// The size of the numbers that `<a_i, z>` is computed from.
+    fn size(&self) -> f64 {
+        norm(self.v) + norm(&self.z)
+    }
+
+    fn most_violated(&self) -> Option<(usize, f64)> {
+        let size = self.size();
         let (mut worst, mut most) = (None, 0.0);
         for (i, a) in self.a.iter().enumerate() {
-            let beyond = dot(a, &self.z) - self.b[i] - VIOLATED * (size + self.b[i].abs());
-            if beyond > most && !self.rows.contains(&i) {
-                (worst, most) = (Some(i), beyond);
+            let beyond = dot(a, &self.z) - self.b[i];
+            let counts = beyond > VIOLATED * (size + self.b[i].abs());
+            if counts && beyond > most && !self.rows.contains(&i) && !self.passed_over.contains(&i) {
+                (worst, most) = (Some((i, beyond)), beyond);
             }
         }
         worst
@@ -118,6 +130,17 @@ impl<'a> ActiveSet<'a> {
             self.multipliers.remove(leaving);
             self.rows.remove(leaving);
             self.factor();
+        }
+    }
+
+    /// The point and multipliers of the active rows, without those whose multiplier is negative.
+    fn restore(&mut self) {
+        self.factor();
+        self.settle();
+        while let Some(worst) = self.most_negative() {
+            self.rows.remove(worst);
+            self.factor();
+            self.settle();
         }
     }
 

@@ -1,6 +1,6 @@
 //! The l1 ball around the origin.
 
-use super::threshold::{self, Fold};
+use super::threshold::project_l1;
 use super::{ConvexSet, refuse, refuse_dim_zero};
 use crate::{Error, Real, ops};
 
@@ -33,7 +33,7 @@ impl<R: Real> ConvexSet<R> for L1Ball {
 
     fn project(&self, v: &mut [R]) {
         assert_eq!(v.len(), self.dim);
-        threshold::project(v, self.radius, Fold::Absolute);
+        project_l1(v, self.radius);
     }
 
     fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {

@@ -10,6 +10,7 @@ mod free;
 mod halfspace;
 mod l1_ball;
 mod matrix;
+mod passes;
 mod polyhedron;
 mod product;
 mod simplex;

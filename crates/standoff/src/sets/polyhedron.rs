@@ -80,6 +80,7 @@ impl Polyhedron {
         self.locate(v, z, l);
     }
 
+    /// The projection and its multipliers; how the search ended matters only while the set is being built.
     fn locate(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
         assert_eq!(v.len(), self.rows.cols());
         if !ops::all_finite(v) {
@@ -88,18 +89,22 @@ impl Polyhedron {
             return Ending::Unknown;
         }
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
-        let steps = 2 * (self.rows.rows() + self.rows.cols()) + PATIENCE;
-        if active.run(steps) {
+        if active.run(self.steps()) {
             active.write(z, l);
             return Ending::Found;
         }
+        self.locate_from_inside(v, z, l)
+    }
+
+    /// As [`locate`](Self::locate), with the rows that an interior-point solver holds for active as the start.
+    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
         // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
-        let unit = self.violation(v);
-        let beyond: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
-        let answer = conic::shortest(&self.columns, &beyond);
-        let likely = likely_active(&answer, &beyond, &self.rows);
-        active.guess(&likely);
-        if active.run(steps) {
+        let unit = self.violation(v).max(f64::MIN_POSITIVE);
+        let slack: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
+        let answer = conic::shortest(&self.columns, &slack);
+        let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
+        active.guess(&likely_active(&answer, &slack, &self.rows));
+        if active.run(self.steps()) {
             active.write(z, l);
             return Ending::Found;
         }
@@ -108,6 +113,11 @@ impl Polyhedron {
             *li = if *m > 0.0 { m * unit } else { 0.0 };
         }
         answer.ending
+    }
+
+    /// How many rows may enter before the search is given up.
+    fn steps(&self) -> usize {
+        2 * (self.rows.rows() + self.rows.cols()) + PATIENCE
     }
 
     fn bounds(&self) -> &[(f64, f64)] {
@@ -184,5 +194,27 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
             far * far
         })
         .sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interior_point_start_leads_to_the_same_projection() {
+        // An octahedron: every vertex is where four of its eight sides meet.
+        let signs = |i: usize| (0..3).map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }).collect::<Vec<f64>>();
+        let a = Matrix::from_rows(&(0..8).map(signs).collect::<Vec<_>>()).unwrap();
+        let set = Polyhedron::new(a, &[1.0; 8]).unwrap();
+        for i in 0..200 {
+            let v: Vec<f64> = (0..3).map(|k| 3.0 * ((i * 3 + k) as f64 * 1.7).sin()).collect();
+            let ([mut z, mut w], [mut l, mut m]) = ([[0.0; 3], [0.0; 3]], [[0.0; 8], [0.0; 8]]);
+            assert_eq!(set.locate(&v, &mut z, &mut l), Ending::Found);
+            if set.violation(&v) > 0.0 {
+                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), Ending::Found);
+                assert!(ops::distance(&z, &w) < 1e-13, "{v:?}: {z:?} {w:?}");
+            }
+        }
     }
 }

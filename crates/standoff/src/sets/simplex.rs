@@ -1,6 +1,6 @@
 //! The simplex: weights that are not negative and add up to a given scale.
 
-use super::threshold::{self, Fold};
+use super::threshold::project_simplex;
 use super::{ConvexSet, refuse, refuse_dim_zero};
 use crate::{Error, Real, ops};
 
@@ -33,7 +33,7 @@ impl<R: Real> ConvexSet<R> for Simplex {
 
     fn project(&self, v: &mut [R]) {
         assert_eq!(v.len(), self.dim);
-        threshold::project(v, self.scale, Fold::Keep);
+        project_simplex(v, self.scale);
     }
 
     fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {

@@ -1,57 +1,158 @@
 //! Projection onto the simplex and the l1 ball: `z_i = max(v_i - tau, 0)` with the one `tau` that makes the sum right.
+//!
+//! Newton's method on `sum_i max(v_i - tau, 0) - scale`, a convex decreasing function of tau: from the left of the root
+//! it only moves right, the entries above tau only become fewer, and once their number stays the same tau is exact.
+//! Any part of the entries gives a bound on tau from below, so one pass with a small buffer of candidates settles most
+//! inputs; only those with thousands of entries above tau take passes over all of them.
 
-use crate::Real;
+use super::passes::{CHUNK, Excess, LANES, LargestAndSum, Shrink, Skip, View};
+use crate::{Real, simd};
 
-/// Which of the two sets: what stands in for an entry while the threshold is sought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fold {
-    /// The entry itself: the simplex `z >= 0, sum z = scale`.
-    Keep,
-    /// Its absolute value: the l1 ball `sum |z| <= scale`.
-    Absolute,
+/// Candidates kept on the stack.
+const CAPACITY: usize = 2048;
+/// Entries summed before the sum is added to that of the others: rounding errors grow with the longest chain of additions.
+const BLOCK: usize = 4096;
+
+/// Projects onto `z >= 0, sum z = scale`. A NaN anywhere makes every entry NaN, and so does `+inf`; `-inf` becomes 0.
+pub(super) fn project_simplex<R: Real>(v: &mut [R], scale: f64) {
+    let (largest, _) = simd::run(LargestAndSum::<R, false>(v));
+    shrink::<R, false>(v, scale, largest);
 }
 
-impl Fold {
-    #[inline(always)]
-    fn of<R: Real>(self, v: R) -> f64 {
-        match self {
-            Self::Keep => v.to_f64(),
-            Self::Absolute => v.to_f64().abs(),
-        }
-    }
-}
-
-/// Replaces `v` by its projection. A NaN anywhere makes every entry NaN.
-pub(super) fn project<R: Real>(v: &mut [R], scale: f64, fold: Fold) {
-    let sum = crate::ops::sum_of(v.len(), |i| fold.of(v[i]));
-    if fold == Fold::Absolute && sum <= scale {
+/// Projects onto `sum |z| <= scale`. A NaN or an infinite entry makes every entry NaN.
+pub(super) fn project_l1<R: Real>(v: &mut [R], scale: f64) {
+    let (largest, sum) = simd::run(LargestAndSum::<R, true>(v));
+    if sum <= scale {
         return;
     }
-    let tau = threshold(v, scale, fold, sum);
-    for vi in v.iter_mut() {
-        let rest = fold.of(*vi) - tau;
-        let kept = if rest < 0.0 { 0.0 } else { rest };
-        *vi = R::from_f64(if fold == Fold::Absolute { kept.copysign(vi.to_f64()) } else { kept });
+    shrink::<R, true>(v, scale, largest);
+}
+
+fn shrink<R: Real, const ABSOLUTE: bool>(v: &mut [R], scale: f64, largest: f64) {
+    // Differences from the largest entry are exact where the threshold lies, however large the entries are.
+    let origin = if largest.abs() <= scale { 0.0 } else { largest };
+    let view = View::<R, ABSOLUTE> { v, origin };
+    let (tau, last) = threshold(view, scale, (largest - origin) - scale);
+    simd::run(Shrink::<R, ABSOLUTE> { v, origin, tau, last });
+}
+
+/// The root in two parts, as [`newton`] gives it, from a bound on it from below.
+fn threshold<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
+    if view.v.len() <= CAPACITY {
+        return newton(view, scale, bound);
+    }
+    let mut candidates = Candidates { kept: [0.0; CAPACITY], len: 0, settled: 0, work: 0, tau: bound, scale };
+    if candidates.collect(view) {
+        return newton(candidates.kept(), scale, candidates.tau);
+    }
+    // One step of Newton's method leads to the left of the root from wherever it starts.
+    let (bound, guess) = (candidates.tau, candidates.estimate(view));
+    let (excess, count) = excess(view, guess);
+    let better = guess + (excess - scale) / count;
+    newton(view, scale, if better > bound { better } else { bound })
+}
+
+/// Newton's method from the left, in residual form: what is added to tau shrinks to rounding errors, so no digits cancel.
+/// The root is the sum of the two numbers returned: the last step is smaller than the gap between tau and the next number.
+fn newton<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
+    let (mut tau, mut before) = (bound, f64::INFINITY);
+    loop {
+        let (excess, count) = excess(view, tau);
+        if count == 0.0 {
+            return (tau, 0.0);
+        }
+        let step = (excess - scale) / count;
+        if count >= before {
+            return (tau, step);
+        }
+        tau += step;
+        before = count;
     }
 }
 
-/// The `tau` with `sum_i max(v_i - tau, 0) = scale`, by Newton's method on this convex decreasing function of tau:
-/// from the left of the root it only moves right, the entries above tau only become fewer, and once their number stays
-/// the same tau is exact.
-fn threshold<R: Real>(v: &[R], scale: f64, fold: Fold, sum: f64) -> f64 {
-    let mut tau = (sum - scale) / v.len() as f64;
-    let mut count = v.len();
-    loop {
-        let above = v.iter().filter(|vi| fold.of(**vi) > tau).count();
-        if above == 0 || above == count {
-            return tau;
+/// What is above tau, summed and counted, over all entries.
+fn excess<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, tau: f64) -> (f64, f64) {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for v in view.v.chunks(BLOCK) {
+        let (s, c) = simd::run(Excess { view: View { v, ..view }, tau });
+        sum += s;
+        count += c;
+    }
+    (sum, count)
+}
+
+/// The entries seen so far that may be above the threshold.
+struct Candidates {
+    kept: [f64; CAPACITY],
+    len: usize,
+    /// How many were left when tau was last brought up to date.
+    settled: usize,
+    /// How many went through all such updates.
+    work: usize,
+    /// The threshold of the entries seen so far: a bound from below on that of all.
+    tau: f64,
+    scale: f64,
+}
+
+impl Candidates {
+    /// One pass over all entries; `false` when too many stay above the threshold to keep them here, or when they come
+    /// and go as fast as they are read (entries in ascending order).
+    fn collect<R: Real, const ABSOLUTE: bool>(&mut self, view: View<'_, R, ABSOLUTE>) -> bool {
+        let mut left = view;
+        let patience = 8 * CAPACITY + view.v.len() / 16;
+        while !left.v.is_empty() {
+            let within = CHUNK * simd::run(Skip { view: left, tau: self.tau });
+            let end = (within + CHUNK).min(left.v.len());
+            for vi in &left.v[within..end] {
+                let d = view.see(*vi);
+                self.kept[self.len] = d;
+                // A NaN is kept, and will be seen.
+                self.len += usize::from(d > self.tau || d.is_nan());
+            }
+            // Once the list has doubled: what settling costs stays in proportion to what was added.
+            if self.len >= (2 * self.settled + 2 * CHUNK).min(CAPACITY - CHUNK) {
+                self.settle();
+                if self.len > CAPACITY - CAPACITY / 8 || self.work > patience {
+                    return false;
+                }
+            }
+            left.v = &left.v[end..];
         }
-        count = above;
-        // In residual form: the sum of differences is small near the root, so nothing cancels.
-        let excess = crate::ops::sum_of(v.len(), |i| {
-            let d = fold.of(v[i]) - tau;
-            if d > 0.0 { d } else { 0.0 }
-        });
-        tau += (excess - scale) / count as f64;
+        true
+    }
+
+    /// Brings tau up to date and drops the candidates that are out.
+    fn settle(&mut self) {
+        self.work += self.len;
+        let (tau, last) = newton(self.kept(), self.scale, self.tau);
+        self.tau = tau + last;
+        let mut len = 0;
+        for i in 0..self.len {
+            let d = self.kept[i];
+            self.kept[len] = d;
+            len += usize::from(d > self.tau || d.is_nan());
+        }
+        (self.len, self.settled) = (len, len);
+    }
+
+    /// The threshold of a sample spread over all entries, with its share of the scale: near the root, on either side,
+    /// if many entries are above it. Overwrites the candidates.
+    fn estimate<R: Real, const ABSOLUTE: bool>(&mut self, view: View<'_, R, ABSOLUTE>) -> f64 {
+        let n = view.v.len();
+        let mut largest = f64::NEG_INFINITY;
+        for (run, kept) in self.kept.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let start = run * (n - LANES) / (CAPACITY / LANES);
+            for (d, vi) in kept.iter_mut().zip(&view.v[start..start + LANES]) {
+                *d = view.see(*vi);
+                largest = if *d > largest { *d } else { largest };
+            }
+        }
+        let share = self.scale * CAPACITY as f64 / n as f64;
+        self.len = CAPACITY;
+        newton(self.kept(), share, largest - share).0
+    }
+
+    fn kept(&self) -> View<'_, f64, false> {
+        View { v: &self.kept[..self.len], origin: 0.0 }
     }
 }

@@ -1,38 +1,8 @@
 //! What must hold for every set: projections are feasible, idempotent, non-expansive and nearest; linear minimisers are
 //! no worse than any sampled point; radii bound every sampled point.
 
-use standoff::sets::Matrix;
+use crate::dice::Dice;
 use standoff::{Real, Set, ops};
-
-/// A tiny generator of uniform and Gaussian numbers, the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let mut z = self.0;
-        z = (z ^ (z >> 32)).wrapping_mul(0xd6e8feb86659fd93);
-        z = (z ^ (z >> 32)).wrapping_mul(0xd6e8feb86659fd93);
-        ((z ^ (z >> 32)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn gauss(&mut self) -> f64 {
-        (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.uniform() * n as f64) as usize
-    }
-
-    fn vector<R: Real>(&mut self, n: usize, size: f64) -> Vec<R> {
-        (0..n).map(|_| R::from_f64(size * self.gauss())).collect()
-    }
-
-    fn matrix(&mut self, rows: usize, cols: usize) -> Matrix {
-        let data = (0..rows * cols).map(|_| self.gauss()).collect();
-        Matrix::new(rows, cols, data).unwrap()
-    }
-}
 
 /// One random set of every kind, in dimension `n`.
 fn one_of_each<R: Real>(dice: &mut Dice, n: usize) -> Vec<Set<R>> {

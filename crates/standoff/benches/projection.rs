@@ -1,0 +1,85 @@
+//! How long a projection takes, in copies of the vector it projects.
+//!
+//! Every ratio compares two things done in the same moment: `copy_from_slice` into an existing vector, and the
+//! projection in place of such a copy. Since a projection destroys its input, the vector is copied anew before each one,
+//! outside the timed part. Both are timed many times in turn; the median of the ratios is printed.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::Instant;
+
+use standoff::{Real, Set};
+
+const REPEATS: usize = 41;
+
+fn main() {
+    let mut report = String::from("projection of 10^6 entries, in copies of the vector (median; fastest of each)\n");
+    let n = 1_000_000;
+    let simplex = |scale: f64| Set::<f64>::simplex(n, scale).expect("a simplex");
+    let inputs: [(&str, Vec<f64>); 5] = [
+        ("gaussian", gaussian(n)),
+        ("uniform", uniform(n)),
+        ("all equal", vec![0.3; n]),
+        ("feasible", feasible(n)),
+        ("ascending", (0..n).map(|i| i as f64 / n as f64).collect()),
+    ];
+    for (name, v) in &inputs {
+        line(&mut report, &format!("simplex, {name}"), &simplex(1.0), v);
+    }
+    line(&mut report, "simplex of scale 10^4, gaussian", &simplex(1e4), &inputs[0].1);
+    let l1 = Set::<f64>::l1_ball(n, 1.0).expect("an l1 ball");
+    line(&mut report, "l1 ball, gaussian", &l1, &inputs[0].1);
+    let single: Vec<f32> = inputs[0].1.iter().map(|v| *v as f32).collect();
+    line(&mut report, "simplex, gaussian in f32", &Set::simplex(n, 1.0).expect("a simplex"), &single);
+    let ball = Set::ball(vec![0.0; n], 1.0).expect("a ball");
+    line(&mut report, "ball, gaussian", &ball, &inputs[0].1);
+    // Not println!, which panics when the pipe is closed.
+    let _ = std::io::stdout().write_all(report.as_bytes());
+}
+
+/// Adds one line: the median of `projection / copy`, and the same for the fastest of each, which a busy machine disturbs
+/// least.
+fn line<R: Real>(report: &mut String, name: &str, set: &Set<R>, v: &[R]) {
+    let (mut work, mut copy) = (v.to_vec(), v.to_vec());
+    let (mut ratios, mut best) = (Vec::new(), (f64::INFINITY, f64::INFINITY));
+    for _ in 0..REPEATS {
+        let copying = seconds(|| copy.copy_from_slice(v));
+        work.copy_from_slice(v);
+        let projecting = seconds(|| set.project(&mut work));
+        std::hint::black_box((&work, &copy));
+        ratios.push(projecting / copying);
+        best = (best.0.min(projecting), best.1.min(copying));
+    }
+    ratios.sort_by(f64::total_cmp);
+    let (median, fastest) = (ratios[REPEATS / 2], best.0 / best.1);
+    let times = format!("{:.3} ms against {:.3} ms", 1e3 * best.0, 1e3 * best.1);
+    let _ = writeln!(report, "{name:<34} {median:6.2} {fastest:6.2}   ({times})");
+}
+
+fn seconds(work: impl FnOnce()) -> f64 {
+    let begun = Instant::now();
+    work();
+    begun.elapsed().as_secs_f64()
+}
+
+fn uniform(n: usize) -> Vec<f64> {
+    let mut state = 1u64;
+    (0..n)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state ^ (state >> 33)) >> 11) as f64 / (1u64 << 53) as f64
+        })
+        .collect()
+}
+
+fn gaussian(n: usize) -> Vec<f64> {
+    let u = uniform(2 * n);
+    (0..n).map(|i| (-2.0 * (1.0 - u[2 * i]).ln()).sqrt() * (std::f64::consts::TAU * u[2 * i + 1]).cos()).collect()
+}
+
+fn feasible(n: usize) -> Vec<f64> {
+    let mut v = uniform(n);
+    let sum: f64 = v.iter().sum();
+    v.iter_mut().for_each(|vi| *vi /= sum);
+    v
+}

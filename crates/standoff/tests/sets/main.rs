@@ -1,0 +1,6 @@
+//! The sets: what each must do, against references and independent solvers, and what their constructors refuse.
+
+mod dice;
+mod exact;
+mod promises;
+mod refusals;
