@@ -12,6 +12,7 @@ pub mod ops;
 pub mod oracle;
 pub mod outer;
 pub mod plan;
+pub mod race;
 pub mod sets;
 pub mod zoo;
 

@@ -1,0 +1,60 @@
+//! What is raced on: a game under a name, made afresh for every run.
+
+use std::sync::OnceLock;
+
+use crate::zoo::{Entry, Instance};
+use crate::{Constants, Error, estimate};
+
+/// Points sampled where constants are not known.
+const SAMPLES: u64 = 20;
+
+type Maker = dyn Fn() -> Result<Instance, Error> + Send + Sync;
+
+/// A game to race on. Every run makes its own, so that runs share nothing.
+pub struct Course {
+    /// The name in tables.
+    pub name: String,
+    /// What it is an instance of: courses of one family are summed up by medians.
+    pub family: String,
+    make: Box<Maker>,
+    /// Sampled once, however many methods ask.
+    sampled: OnceLock<Constants>,
+}
+
+impl std::fmt::Debug for Course {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Course").field("name", &self.name).field("family", &self.family).finish_non_exhaustive()
+    }
+}
+
+impl From<&'static Entry> for Course {
+    fn from(entry: &'static Entry) -> Self {
+        Self::new(entry.name, entry.name, || Ok((entry.make)()))
+    }
+}
+
+impl Course {
+    /// A game of that name, made by that function, which gives the same game each time.
+    pub fn new(
+        name: impl Into<String>,
+        family: impl Into<String>,
+        make: impl Fn() -> Result<Instance, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), family: family.into(), make: Box::new(make), sampled: OnceLock::new() }
+    }
+
+    /// A fresh game.
+    pub fn make(&self) -> Result<Instance, Error> {
+        (self.make)()
+    }
+
+    /// The game's own constants; where it states none and they are needed, constants estimated by sampling.
+    pub(super) fn constants(&self, needed: bool, seed: u64) -> Result<Option<Constants>, Error> {
+        let mut instance = self.make()?;
+        if instance.constants.is_some() || !needed {
+            return Ok(instance.constants);
+        }
+        let sample = || estimate::estimate(&mut instance.game, &instance.start, SAMPLES, seed).constants;
+        Ok(Some(*self.sampled.get_or_init(sample)))
+    }
+}

@@ -1,0 +1,161 @@
+//! One method on one game, at every accuracy.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::Course;
+use super::log::Log;
+use super::movement::Watched;
+use super::reading::{self, Ending};
+use crate::methods::MethodInfo;
+use crate::{Calls, Certificate, Choice, Constants, Error, Record, Settings, solve_with};
+
+/// What every entry gets.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// The accuracies.
+    pub eps: Vec<f64>,
+    /// Gradients per entry.
+    pub max_gradients: u64,
+    /// Where estimates and noise come from.
+    pub seed: u64,
+    /// Ends everything early when set.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { eps: vec![1e-1, 1e-2, 1e-3, 1e-4], max_gradients: 100_000, seed: 0, interrupt: None }
+    }
+}
+
+/// One method on one game at one accuracy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// The accuracy asked for.
+    pub eps: f64,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it cost: to the first pair that proved eps, or to the end.
+    pub calls: Calls,
+    /// `f` at that pair; at the best one when eps was not reached. NaN when the method was refused.
+    pub value: f64,
+    /// X and Y there.
+    pub certificate: Option<Certificate>,
+    /// Seconds the method took; measuring is not billed.
+    pub seconds: f64,
+}
+
+impl Score {
+    /// Gradients, if the accuracy was reached.
+    pub fn gradients(&self) -> Option<u64> {
+        (self.ending == Ending::Converged).then(|| self.calls.gradients())
+    }
+
+    fn of(record: &Record, eps: f64, ending: Ending) -> Self {
+        let Record { value, certificate, calls, seconds, .. } = *record;
+        Self { eps, ending, calls, value, certificate: Some(certificate), seconds }
+    }
+
+    /// An entry that never got under way.
+    fn blank(eps: f64, ending: Ending) -> Self {
+        Self { eps, ending, calls: Calls::default(), value: f64::NAN, certificate: None, seconds: 0.0 }
+    }
+}
+
+/// How a run went: gradients, and the best gap by then.
+pub type Curve = Vec<(u64, f64)>;
+
+/// One method on one game: its scores, and how the gap fell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lane {
+    /// The game.
+    pub game: String,
+    /// What the game is an instance of.
+    pub family: String,
+    /// The method.
+    pub method: &'static str,
+    /// Whether the method was given constants that were estimated by sampling.
+    pub estimated: bool,
+    /// One for each accuracy, in the order of the rules.
+    pub scores: Vec<Score>,
+    /// The run to the smallest accuracy.
+    pub curve: Curve,
+}
+
+/// One method on one game, to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct Heat<'a> {
+    /// The game.
+    pub course: &'a Course,
+    /// The method.
+    pub method: &'static MethodInfo,
+}
+
+/// Methods that do not look at eps: a run to the smallest one passes the others on its way, at the same counts as a run of its own.
+const BLIND_TO_EPS: &[&str] = &[];
+
+impl Heat<'_> {
+    /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.
+    /// An error is a game that cannot be made; a method that refuses the game is an ending.
+    pub fn run(&self, rules: &Rules) -> Result<Lane, Error> {
+        let known = self.course.constants(self.method.needs_constants, rules.seed)?;
+        let mut scores = Vec::with_capacity(rules.eps.len());
+        let mut curve = (f64::INFINITY, Vec::new());
+        let group = if BLIND_TO_EPS.contains(&self.method.name) { rules.eps.len() } else { 1 };
+        for eps in rules.eps.chunks(group.max(1)) {
+            let (found, drawn) = self.solve(eps, known, rules)?;
+            let smallest = eps.iter().copied().fold(f64::INFINITY, f64::min);
+            if smallest < curve.0 {
+                curve = (smallest, drawn);
+            }
+            scores.extend(found);
+        }
+        Ok(Lane {
+            game: self.course.name.clone(),
+            family: self.course.family.clone(),
+            method: self.method.name,
+            estimated: known.is_some_and(|c| c.estimated),
+            scores,
+            curve: curve.1,
+        })
+    }
+
+    /// One run, to the smallest of these accuracies.
+    fn solve(&self, eps: &[f64], known: Option<Constants>, rules: &Rules) -> Result<(Vec<Score>, Curve), Error> {
+        let mut instance = self.course.make()?;
+        let choice = Choice { constants: known, ..Choice::named(self.method.name) };
+        let settings = Settings {
+            eps: eps.iter().copied().fold(f64::INFINITY, f64::min),
+            max_gradients: rules.max_gradients,
+            interrupt: rules.interrupt.clone(),
+            method: choice,
+            ..Settings::default()
+        };
+        let refuse = |error: Error| {
+            Ok((eps.iter().map(|e| Score::blank(*e, Ending::Refused(error.clone()))).collect(), Vec::new()))
+        };
+        let mut method = match settings.method.build(&instance.game, &settings) {
+            Ok(method) => Watched::new(method),
+            Err(error) => return refuse(error),
+        };
+        let mut log = Log::new(eps);
+        let reason = match solve_with(&mut instance.game, &instance.start, &mut method, &settings, &mut log) {
+            Ok(solution) => solution.reason,
+            Err(error) => return refuse(error),
+        };
+        let ending = reading::read(reason, log.windows(), &method.movement(), false);
+        let scores = log.reached.iter().map(|(eps, first)| score(*eps, first.as_ref(), &log, &ending)).collect();
+        Ok((scores, log.curve()))
+    }
+}
+
+/// The first pair that proved eps, or the best pair at the price of the whole run.
+fn score(eps: f64, first: Option<&Record>, log: &Log, ending: &Ending) -> Score {
+    if let Some(record) = first {
+        return Score::of(record, eps, Ending::Converged);
+    }
+    let Some(last) = &log.last else { return Score::blank(eps, ending.clone()) };
+    let best = log.best.as_ref().unwrap_or(last);
+    Score { calls: last.calls, seconds: last.seconds, ..Score::of(best, eps, ending.clone()) }
+}

@@ -1,0 +1,185 @@
+//! How an entry ended, read from its trace: a method that ran out of gradients may have been on its way, in circles, or running off.
+
+use super::log::Window;
+use super::movement::{Movement, Stretch};
+use crate::{Diagnosis, Error, StopReason};
+
+/// How an entry ended.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The accuracy was proven.
+    Converged,
+    /// The budget ran out while the gap was still falling, or the pair still on its way.
+    Budget,
+    /// The gap no longer falls and the pair goes round and round.
+    Cycled,
+    /// The gap grows, the pair runs away, or something stopped being finite.
+    Diverged,
+    /// The gap has come down to what the noise allows.
+    Noise,
+    /// The method itself could not go on.
+    Stalled(Diagnosis),
+    /// Ended from outside: interrupted, or out of time.
+    Stopped(StopReason),
+    /// The method cannot be used here.
+    Refused(Error),
+}
+
+impl Ending {
+    /// The word in tables and files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Converged => "converged",
+            Self::Budget => "budget",
+            Self::Cycled => "cycled",
+            Self::Diverged => "diverged",
+            Self::Noise => "noise",
+            Self::Stalled(_) => "stalled",
+            Self::Stopped(_) => "stopped",
+            Self::Refused(Error::MissingConstant { .. }) => "needs constants",
+            Self::Refused(_) => "unsuitable",
+        }
+    }
+
+    /// What that means, in a sentence.
+    pub fn meaning(&self) -> String {
+        match self {
+            Self::Converged => "both players are proven unable to gain more than eps".to_owned(),
+            Self::Budget => "out of gradients, still on its way".to_owned(),
+            Self::Cycled => "the gap no longer falls, the players chase each other in circles".to_owned(),
+            Self::Diverged => "the gap grows, or something stopped being finite".to_owned(),
+            Self::Noise => "the gap is down to what the noise allows".to_owned(),
+            Self::Stalled(diagnosis) => StopReason::Stalled(*diagnosis).advice().to_owned(),
+            Self::Stopped(reason) => reason.advice().to_owned(),
+            Self::Refused(error) => error.to_string(),
+        }
+    }
+}
+
+/// "Still falling": the second half of the run brought the best gap below this part of the first half's. A method of rate
+/// `eps^-6` halves its budget's worth to 0.89.
+const FALLING: f64 = 0.95;
+/// "Growing": everything in the last quarter is this many times above everything in the second.
+const GROWING: f64 = 2.0;
+/// "Ran away": this far from the start, in units of one plus the length of the start.
+const AWAY: f64 = 1e4;
+/// "In circles": the way is this many times as long as it led away. One lap is about three.
+const LAPS: f64 = 10.0;
+
+/// What a run that did not converge was doing when it ended.
+pub(super) fn read(reason: StopReason, windows: &[Window], movement: &Movement, noisy: bool) -> Ending {
+    match reason {
+        StopReason::Converged => return Ending::Converged,
+        StopReason::NonFinite => return Ending::Diverged,
+        StopReason::Stalled(diagnosis) => return Ending::Stalled(diagnosis),
+        StopReason::OracleLimit | StopReason::MaxIterations => {}
+        other => return Ending::Stopped(other),
+    }
+    let end = windows.last().map_or(0, |w| w.gradients);
+    let (second, third, last) = (part(windows, end, 1, 2), part(windows, end, 2, 3), part(windows, end, 3, 4));
+    let first = part(windows, end, 0, 1);
+    let early = first.0.min(second.0);
+    let late = third.0.min(last.0);
+    if late < FALLING * early {
+        return Ending::Budget;
+    }
+    if last.0 > GROWING * second.1 || movement.away > AWAY {
+        return Ending::Diverged;
+    }
+    if noisy {
+        return Ending::Noise;
+    }
+    let circling = |s: &Stretch| s.path > 0.0 && s.path >= LAPS * s.far;
+    if circling(&movement.last) || circling(&movement.current) {
+        return Ending::Cycled;
+    }
+    if !(movement.last.path + movement.current.path > 0.0) {
+        return Ending::Stalled(Diagnosis::NoProgress);
+    }
+    Ending::Budget
+}
+
+/// The lowest and the highest gap of the windows that end between two quarters of the run.
+fn part(windows: &[Window], end: u64, from: u64, to: u64) -> (f64, f64) {
+    let inside =
+        |w: &&Window| 4 * w.gradients > from * end && 4 * w.gradients <= to * end || from == 0 && w.gradients == 0;
+    windows.iter().filter(inside).fold((f64::INFINITY, 0.0_f64), |(l, h), w| (l.min(w.lowest), h.max(w.highest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The windows of a gap given as a function of the gradients.
+    fn windows(gap: impl Fn(f64) -> f64) -> Vec<Window> {
+        (1..=1000)
+            .map(|k| (k * 100, gap(k as f64)))
+            .map(|(g, v)| Window { gradients: g, lowest: v, highest: v })
+            .collect()
+    }
+
+    const STRAIGHT: Movement =
+        Movement { last: Stretch { path: 1.0, far: 1.0 }, current: Stretch { path: 0.5, far: 0.5 }, away: 2.0 };
+    const ROUND: Movement =
+        Movement { last: Stretch { path: 90.0, far: 1.0 }, current: Stretch { path: 2.0, far: 0.9 }, away: 1.0 };
+
+    fn ending(gap: impl Fn(f64) -> f64, movement: Movement) -> Ending {
+        read(StopReason::OracleLimit, &windows(gap), &movement, false)
+    }
+
+    #[test]
+    fn a_falling_gap_means_that_the_budget_was_too_small() {
+        assert_eq!(ending(|k| 1.0 / k, STRAIGHT), Ending::Budget);
+        assert_eq!(ending(|k| k.powf(-1.0 / 6.0), STRAIGHT), Ending::Budget);
+        // A spiral that contracts, however often it goes round.
+        assert_eq!(ending(|k| (-0.01 * k).exp() * (2.0 + k.sin()), ROUND), Ending::Budget);
+    }
+
+    #[test]
+    fn a_walk_along_a_slope_is_on_its_way_although_the_gap_is_flat() {
+        assert_eq!(ending(|_| 0.2, STRAIGHT), Ending::Budget);
+    }
+
+    #[test]
+    fn circles_without_progress_are_a_cycle() {
+        assert_eq!(ending(|k| 2.0 + k.sin(), ROUND), Ending::Cycled);
+        assert_eq!(ending(|_| 0.5, ROUND), Ending::Cycled);
+        // A start that was better than anything since.
+        assert_eq!(ending(|k| if k < 10.0 { 0.01 } else { 1.0 + 0.3 * k.sin() }, ROUND), Ending::Cycled);
+    }
+
+    #[test]
+    fn a_growing_gap_is_divergence_also_when_it_spirals() {
+        assert_eq!(ending(|k| (0.01 * k).exp() * (2.0 + k.sin()), ROUND), Ending::Diverged);
+        assert_eq!(ending(|k| (0.01 * k).exp(), STRAIGHT), Ending::Diverged);
+        assert_eq!(ending(|_| 1.0, Movement { away: 1e7, ..STRAIGHT }), Ending::Diverged);
+        assert_eq!(read(StopReason::NonFinite, &[], &Movement::default(), false), Ending::Diverged);
+    }
+
+    #[test]
+    fn a_pair_that_does_not_move_has_stalled() {
+        let still = Movement::default();
+        assert_eq!(ending(|_| 1.0, still), Ending::Stalled(Diagnosis::NoProgress));
+    }
+
+    #[test]
+    fn noise_is_not_a_cycle() {
+        let w = windows(|k| 0.3 + 0.1 * k.sin());
+        assert_eq!(read(StopReason::OracleLimit, &w, &ROUND, true), Ending::Noise);
+        let falling = windows(|k| 1.0 / k);
+        assert_eq!(read(StopReason::OracleLimit, &falling, &ROUND, true), Ending::Budget);
+    }
+
+    #[test]
+    fn a_method_that_gave_up_says_so_itself() {
+        let reason = StopReason::Stalled(Diagnosis::NotConcave);
+        assert_eq!(read(reason, &windows(|k| 1.0 / k), &ROUND, false), Ending::Stalled(Diagnosis::NotConcave));
+        assert_eq!(read(StopReason::TimeLimit, &[], &ROUND, false), Ending::Stopped(StopReason::TimeLimit));
+    }
+
+    #[test]
+    fn an_empty_trace_is_no_success() {
+        assert_ne!(read(StopReason::OracleLimit, &[], &Movement::default(), false), Ending::Converged);
+    }
+}

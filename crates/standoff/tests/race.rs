@@ -1,0 +1,98 @@
+//! Races between real methods on real games: what the numbers say, and that they are the same whoever runs them.
+
+use standoff::methods::{METHODS, MethodInfo};
+use standoff::race::{Course, Ending, Heat, Lane, Rules};
+use standoff::{Choice, Settings, StopReason, solve, zoo};
+
+fn method(name: &str) -> &'static MethodInfo {
+    METHODS.iter().find(|m| m.name == name).expect("a method of that name")
+}
+
+fn course(name: &str) -> Course {
+    Course::from(zoo::find(name).expect("a game of that name"))
+}
+
+fn lane(name: &str, game: &str, rules: &Rules) -> Lane {
+    Heat { course: &course(game), method: method(name) }.run(rules).expect("the zoo's games can be made")
+}
+
+fn rules(eps: &[f64], max_gradients: u64) -> Rules {
+    Rules { eps: eps.to_vec(), max_gradients, ..Rules::default() }
+}
+
+#[test]
+fn a_score_is_what_a_solve_of_its_own_would_have_cost() {
+    let eps = [1e-1, 1e-3];
+    for name in ["auto", "frank-wolfe", "multistep"] {
+        let raced = lane(name, "trap", &rules(&eps, 100_000));
+        for (e, score) in eps.iter().zip(&raced.scores) {
+            let mut game = zoo::trap();
+            let choice = Choice::named(name).with(game.constants.unwrap());
+            let settings = Settings { max_gradients: 100_000, method: choice, ..Settings::eps(*e) };
+            let alone = solve(&mut game.game, &game.start, &settings).unwrap();
+            assert_eq!(score.calls, alone.calls, "{name} at {e}");
+            assert_eq!(score.value, alone.value);
+            assert_eq!(score.certificate, Some(alone.certificate));
+            let converged = alone.reason == StopReason::Converged;
+            assert_eq!(score.gradients(), converged.then(|| alone.calls.gradients()));
+        }
+    }
+}
+
+#[test]
+fn a_race_run_twice_gives_the_same_numbers() {
+    let rules = rules(&[1e-2, 1e-4], 3000);
+    for name in METHODS.iter().map(|m| m.name) {
+        let timeless = |mut lane: Lane| {
+            lane.scores.iter_mut().for_each(|s| s.seconds = 0.0);
+            lane
+        };
+        let (first, second) = (timeless(lane(name, "kink", &rules)), timeless(lane(name, "kink", &rules)));
+        // Not `assert_eq`: a refused method's value is NaN.
+        assert_eq!(format!("{first:?}"), format!("{second:?}"));
+    }
+}
+
+#[test]
+fn the_curve_falls_and_ends_at_the_last_gradient() {
+    let lane = lane("auto", "kink", &rules(&[1e-1, 1e-4], 100_000));
+    assert!(lane.curve.len() > 3, "{:?}", lane.curve);
+    assert!(lane.curve.is_sorted_by(|a, b| a.0 <= b.0 && a.1 >= b.1));
+    let end = lane.curve.last().unwrap();
+    assert_eq!(Some(end.0), lane.scores[1].gradients());
+    assert!(end.1 <= 1e-4);
+}
+
+#[test]
+fn a_method_out_of_gradients_on_a_long_slope_is_on_its_way() {
+    let lane = lane("regularised", "ramp", &rules(&[0.1], 500));
+    assert_eq!(lane.scores[0].ending, Ending::Budget);
+    assert_eq!(lane.scores[0].gradients(), None);
+    assert!(lane.scores[0].calls.gradients() >= 500);
+}
+
+#[test]
+fn a_method_that_does_not_fit_is_refused_and_says_why() {
+    // Concave but not strongly: no mu.
+    let lane = lane("multistep", "kink", &Rules::default());
+    for score in &lane.scores {
+        assert!(matches!(score.ending, Ending::Refused(_)), "{:?}", score.ending);
+        assert!(score.ending.meaning().contains("multistep"), "{}", score.ending.meaning());
+        assert_eq!(score.gradients(), None);
+    }
+}
+
+#[test]
+fn constants_nobody_stated_are_estimated_and_marked() {
+    let bare = || {
+        let mut instance = zoo::trap();
+        instance.constants = None;
+        Ok(instance)
+    };
+    let course = Course::new("bare trap", "trap", bare);
+    let run = |name| Heat { course: &course, method: method(name) }.run(&rules(&[1e-2], 100_000)).unwrap();
+    let (with, without) = (run("multistep"), run("auto"));
+    assert!(with.estimated, "multistep needs constants");
+    assert_eq!(with.scores[0].ending, Ending::Converged, "{with:?}");
+    assert!(!without.estimated, "auto needs none");
+}
