@@ -221,6 +221,12 @@ pub fn all() -> &'static [Entry] {
             "imitate a regulator of 4 states",
         ),
         entry("lqr-random-pl", Pl, || sure(lqr::random(4, 2, 1, CostMinimises)), "as lqr-random, the gain maximises"),
+        entry(
+            "lqr-cart-pole",
+            StronglyConcave,
+            || lqr::cart_pole_imitation(PolicyMinimises),
+            "imitate one who balances a pole on a cart",
+        ),
     ];
     ALL
 }

@@ -1,6 +1,6 @@
 //! Systems to imitate: a scalar one with known equilibria, random ones, a cart with a pole.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
 use super::system::spectral_radius;
 use super::{Imitation, LqrGame, Order, System, refuse};
@@ -102,10 +102,15 @@ pub fn random(states: usize, inputs: usize, seed: u64, order: Order) -> Result<I
     let system = random_system(states, inputs, seed)?;
     let mut random = Random::new(seed ^ 0xC057);
     let (q, r) = (random_cost(states, &mut random), random_cost(inputs, &mut random));
-    let expert = system.gain_for(&q, &r)?;
+    own_centre(&system, &q, &r, order)
+}
+
+/// The imitation game of the optimal gain of `(Q, R)`, with `gamma = 1` around that very cost: the equilibrium is the expert's.
+fn own_centre(system: &System, q: &DMatrix<f64>, r: &DMatrix<f64>, order: Order) -> Result<Instance, Error> {
+    let expert = system.gain_for(q, r)?;
     let imitation = Imitation { gamma: 1.0, centre: Some((q.clone(), r.clone())), ..Imitation::default() };
-    let game = LqrGame::new(&system, &expert, &imitation, order)?;
-    let (start, answer) = (game.start(), game.point(&expert, &q, &r));
+    let game = LqrGame::new(system, &expert, &imitation, order)?;
+    let (start, answer) = (game.start(), game.point(&expert, q, r));
     Ok(Instance::new(game, &start.x, &start.y).answer(&answer.x, &answer.y, 0.0))
 }
 
@@ -131,6 +136,12 @@ pub fn cart_pole() -> System {
     a[(3, 2)] = (cart + pole) * g / (cart * rod);
     let b = DMatrix::from_column_slice(4, 1, &[0.0, 1.0 / cart, 0.0, -1.0 / (cart * rod)]);
     sure(discretise(&a, &b, 0.1).and_then(|(a, b)| System::new(a, b, DMatrix::identity(4, 4))))
+}
+
+/// The imitation game on the cart with a pole; the expert minds the pole's angle most: `Q = diag(2, 1, 5, 1)`, `R = 1/2`.
+pub fn cart_pole_imitation(order: Order) -> Instance {
+    let q = DMatrix::from_diagonal(&DVector::from_column_slice(&[2.0, 1.0, 5.0, 1.0]));
+    sure(own_centre(&cart_pole(), &q, &one(0.5), order))
 }
 
 /// `x' = A x + B u` in continuous time, sampled every `dt` with the input held: `exp` of `[A, B; 0, 0] dt`, exactly.

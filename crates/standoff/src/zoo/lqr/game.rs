@@ -50,8 +50,7 @@ pub struct LqrGame {
     x: Vec<f64>,
     gamma: f64,
     centre: Vec<f64>,
-    /// The expert's footprint, and by how much the policy's exceeds it.
-    expert: Vec<f64>,
+    /// `(Sigma_K, K Sigma_K K')` minus the expert's.
     excess: Vec<f64>,
     start: Point<f64>,
 }
@@ -62,9 +61,7 @@ impl LqrGame {
         let (n, m) = (system.states(), system.inputs());
         system.check_stabilising("the expert's K", expert)?;
         let centre = check_imitation(imitation, n, m)?;
-        let mut policy = Policy::new(system);
-        policy.at(expert.as_slice());
-        let expert = policy.footprint().copied().collect::<Vec<f64>>();
+        let policy = Policy::new(system, expert)?;
         let identities = (DMatrix::identity(n, n), DMatrix::identity(m, m));
         let gain = system.gain_for(&identities.0, &identities.1)?;
         let theta_set = Set::product(vec![
@@ -88,9 +85,8 @@ impl LqrGame {
             x_set,
             y_set,
             gamma: imitation.gamma,
+            excess: vec![0.0; centre.len()],
             centre,
-            excess: vec![0.0; expert.len()],
-            expert,
             start,
         })
     }
@@ -139,7 +135,7 @@ impl LqrGame {
         }
     }
 
-    /// `f`, and the excess footprint at the gain; infinite against the player of the gain where it does not stabilise.
+    /// `f`, and the excess at the gain; infinite against the player of the gain where it does not stabilise.
     fn look(&mut self, y: &[f64]) -> f64 {
         let (k, theta, sign) = match self.order {
             Order::PolicyMinimises => (&self.x[..], y, 1.0),
@@ -148,8 +144,8 @@ impl LqrGame {
         if !self.policy.at(k) {
             return if k.iter().any(|v| v.is_nan()) { f64::NAN } else { sign * f64::INFINITY };
         }
-        for ((e, here), expert) in self.excess.iter_mut().zip(self.policy.footprint()).zip(&self.expert) {
-            *e = here - expert;
+        for (e, here) in self.excess.iter_mut().zip(self.policy.excess()) {
+            *e = *here;
         }
         let away = ops::distance(theta, &self.centre);
         sign * (ops::dot(theta, &self.excess) - 0.5 * self.gamma * away * away)

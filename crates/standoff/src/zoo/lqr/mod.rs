@@ -20,7 +20,7 @@ mod spectral;
 mod system;
 
 pub use doubling::lyapunov;
-pub use examples::{cart_pole, discretise, random, random_system, scalar, scalar_system};
+pub use examples::{cart_pole, cart_pole_imitation, discretise, random, random_system, scalar, scalar_system};
 pub use game::{Imitation, LqrGame, Order};
 pub use nalgebra::DMatrix;
 pub use riccati::dare;

@@ -2,24 +2,26 @@
 
 use nalgebra::DMatrix;
 
-use super::System;
 use super::doubling::Doubling;
-use super::symmetrise;
+use super::{System, lyapunov, symmetrise};
+use crate::Error;
 
-/// A gain and its consequences, kept until the gain changes. The matrices of every step are kept too.
+/// A gain and its consequences, kept until the gain changes; the expert's to compare; and scratch for every step.
 #[derive(Debug)]
 pub(super) struct Policy {
     system: System,
     doubling: Doubling,
+    expert: Expert,
     k: DMatrix<f64>,
     stable: bool,
     /// `F = A - B K`.
     closed: DMatrix<f64>,
     /// `Sigma_K = Sigma0 + F Sigma_K F'`.
     visits: DMatrix<f64>,
-    /// `K Sigma_K K'`.
-    effort: DMatrix<f64>,
-    /// Scratch: `P_K`, `R`, and one matrix of each other shape.
+    /// `Sigma_K` and `K Sigma_K K'`, each minus the expert's.
+    more_visits: DMatrix<f64>,
+    more_effort: DMatrix<f64>,
+    /// Scratch: `P_K`, `R`, and one matrix or two of each other shape.
     worth: DMatrix<f64>,
     price: DMatrix<f64>,
     states_inputs: DMatrix<f64>,
@@ -27,23 +29,37 @@ pub(super) struct Policy {
     slope: DMatrix<f64>,
 }
 
+/// The expert's gain, closed loop and covariance.
+#[derive(Debug)]
+struct Expert {
+    k: DMatrix<f64>,
+    closed: DMatrix<f64>,
+    visits: DMatrix<f64>,
+}
+
 impl Policy {
-    pub(super) fn new(system: &System) -> Self {
+    /// For an expert that stabilises.
+    pub(super) fn new(system: &System, expert: &DMatrix<f64>) -> Result<Self, Error> {
         let (n, m) = (system.states(), system.inputs());
-        Self {
+        let closed = system.closed_loop(expert);
+        let visits = lyapunov(&closed, system.sigma0())?;
+        let zeros = DMatrix::zeros;
+        Ok(Self {
             system: system.clone(),
             doubling: Doubling::new(n),
+            expert: Expert { k: expert.clone(), closed, visits },
             k: DMatrix::from_element(m, n, f64::NAN),
             stable: false,
-            closed: DMatrix::zeros(n, n),
-            visits: DMatrix::zeros(n, n),
-            effort: DMatrix::zeros(m, m),
-            worth: DMatrix::zeros(n, n),
-            price: DMatrix::zeros(m, m),
-            states_inputs: DMatrix::zeros(n, m),
-            inputs_states: DMatrix::zeros(m, n),
-            slope: DMatrix::zeros(m, n),
-        }
+            closed: zeros(n, n),
+            visits: zeros(n, n),
+            more_visits: zeros(n, n),
+            more_effort: zeros(m, m),
+            worth: zeros(n, n),
+            price: zeros(m, m),
+            states_inputs: zeros(n, m),
+            inputs_states: zeros(m, n),
+            slope: zeros(m, n),
+        })
     }
 
     /// Moves to a gain, column by column; whether it stabilises.
@@ -57,18 +73,43 @@ impl Policy {
         self.closed.gemm(-1.0, self.system.b(), &self.k, 1.0);
         self.stable = self.doubling.factor(&self.closed);
         if self.stable {
-            self.visits.copy_from(self.system.sigma0());
-            self.doubling.sum(&mut self.visits);
-            self.k.transpose_to(&mut self.states_inputs);
-            self.inputs_states.gemm(1.0, &self.k, &self.visits, 0.0);
-            self.effort.gemm(1.0, &self.inputs_states, &self.states_inputs, 0.0);
+            self.compare();
         }
         self.stable
     }
 
-    /// `(Sigma_K, K Sigma_K K')`, the two entries after each other: the gradient of the cost by `(Q, R)`. Only where it stabilises.
-    pub(super) fn footprint(&self) -> impl Iterator<Item = &f64> {
-        self.visits.iter().chain(self.effort.iter())
+    /// The differences from the expert, without subtracting nearly equal numbers: near the equilibrium the game's value is far
+    /// smaller than either cost. With `K = K_E + D`, `S` the expert's covariance and `E` the difference wanted,
+    /// `E = F E F' - B D S F_E' - F S (B D)'`, and `K (S + E) K' - K_E S K_E' = K E K' + D S K' + K_E S D'`.
+    fn compare(&mut self) {
+        let expert = &self.expert;
+        self.slope.copy_from(&self.k);
+        self.slope -= &expert.k; // D
+        self.inputs_states.gemm(1.0, &self.slope, &expert.visits, 0.0); // D S
+        self.inputs_states.transpose_to(&mut self.states_inputs); // S D'
+        self.more_effort.gemm(1.0, &expert.k, &self.states_inputs, 0.0);
+        self.k.transpose_to(&mut self.states_inputs);
+        self.more_effort.gemm(1.0, &self.inputs_states, &self.states_inputs, 1.0);
+
+        self.visits.gemm(1.0, self.system.b(), &self.inputs_states, 0.0); // B D S
+        expert.closed.transpose_to(&mut self.worth);
+        self.more_visits.gemm(-1.0, &self.visits, &self.worth, 0.0);
+        self.visits.transpose_to(&mut self.worth); // S (B D)'
+        self.more_visits.gemm(-1.0, &self.closed, &self.worth, 1.0);
+        symmetrise(&mut self.more_visits);
+        self.doubling.sum(&mut self.more_visits);
+
+        self.visits.copy_from(&expert.visits);
+        self.visits += &self.more_visits;
+        self.inputs_states.gemm(1.0, &self.k, &self.more_visits, 0.0);
+        self.more_effort.gemm(1.0, &self.inputs_states, &self.states_inputs, 1.0);
+        symmetrise(&mut self.more_effort);
+    }
+
+    /// `(Sigma_K, K Sigma_K K')` minus the expert's, one entry after the other: the gradient of the difference in cost by
+    /// `(Q, R)`. Only where the gain stabilises.
+    pub(super) fn excess(&self) -> impl Iterator<Item = &f64> {
+        self.more_visits.iter().chain(self.more_effort.iter())
     }
 
     /// Writes `grad_K C = 2 (R K - B' P_K F) Sigma_K`, with `P_K = Q + K'RK + F' P_K F`. Only where it stabilises.
