@@ -1,8 +1,10 @@
 //! Races between real methods on real games: what the numbers say, and that they are the same whoever runs them.
 
+use standoff::estimate::{Shape, estimate};
 use standoff::methods::{METHODS, MethodInfo};
 use standoff::race::{Course, Ending, Heat, Lane, Rules};
-use standoff::{Choice, Settings, StopReason, solve, zoo};
+use standoff::zoo::Class;
+use standoff::{Choice, Game, Need, Settings, StopReason, solve, zoo};
 
 fn method(name: &str) -> &'static MethodInfo {
     METHODS.iter().find(|m| m.name == name).expect("a method of that name")
@@ -95,4 +97,35 @@ fn constants_nobody_stated_are_estimated_and_marked() {
     assert!(with.estimated, "multistep needs constants");
     assert_eq!(with.scores[0].ending, Ending::Converged, "{with:?}");
     assert!(!without.estimated, "auto needs none");
+}
+#[test]
+fn every_family_makes_another_game_of_every_seed() {
+    for family in zoo::families() {
+        let mut seen = Vec::new();
+        for seed in 1..=3 {
+            let mut made = (family.make)(seed).unwrap_or_else(|e| panic!("{} {seed}: {e}", family.name));
+            made.game.fix(&made.start.x, Need::Gradients);
+            let mut g = vec![0.0; made.start.x.len()];
+            let value = made.game.grad_x(&made.start.y, &mut g);
+            assert!(value.is_finite() && g.iter().all(|v| v.is_finite()), "{} {seed}", family.name);
+            seen.push(format!("{g:?}"));
+        }
+        seen.dedup();
+        assert_eq!(seen.len(), 3, "{}", family.name);
+    }
+}
+
+#[test]
+fn no_family_contradicts_its_class() {
+    for family in zoo::families() {
+        let mut made = (family.make)(7).unwrap();
+        let seen = estimate(&mut made.game, &made.start, 10, 0);
+        let fits = match family.class {
+            Class::Concave => matches!(seen.shape, Shape::Concave | Shape::Linear | Shape::StronglyConcave),
+            Class::StronglyConcave => seen.shape == Shape::StronglyConcave,
+            Class::Pl => matches!(seen.shape, Shape::Pl | Shape::Concave | Shape::StronglyConcave),
+            Class::NonConcave => true,
+        };
+        assert!(fits, "{}: {seen:?}", family.name);
+    }
 }

@@ -1,0 +1,62 @@
+//! Families of random games that no method here was designed or tuned on: what a race is judged by.
+//!
+//! Half of them are written as text, as a user would write them, and state no constants; the others are zoo games at sizes and
+//! seeds of their own.
+
+mod learning;
+mod mixed;
+mod text;
+
+use super::{Class, Instance, dro, matrix_game, pl_sine, quadmax, random_matrix_game, rank_deficient};
+use crate::Error;
+use crate::sets::Matrix;
+use crate::zoo::random::Random;
+
+/// A family of games: one for each seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Family {
+    /// In kebab-case.
+    pub name: &'static str,
+    /// In one line.
+    pub summary: &'static str,
+    /// What its games are in `y`.
+    pub class: Class,
+    /// The game of a seed.
+    pub make: fn(u64) -> Result<Instance, Error>,
+}
+
+/// Every family, in the order of the list.
+pub fn families() -> &'static [Family] {
+    use Class::{Concave, Pl, StronglyConcave};
+    type Make = fn(u64) -> Result<Instance, Error>;
+    const fn family(name: &'static str, class: Class, make: Make, summary: &'static str) -> Family {
+        Family { name, summary, class, make }
+    }
+    const ALL: &[Family] = &[
+        family("mixed-sets", Concave, mixed::mixed_sets, "a box and an l1 ball against a simplex and a box"),
+        family("saturated", Concave, mixed::saturated, "tanh units in a ball against an l1 ball"),
+        family("polytope", Concave, mixed::polytope, "an indefinite quadratic on a random polytope against a box"),
+        family("flat", Concave, mixed::flat, "concave in y with curvatures from 1 to 1e-6"),
+        family("jamming", Concave, mixed::jamming, "power allocation with interference against a jammer"),
+        family("cvar", Concave, learning::cvar, "classification, the worst fifth of the samples counts"),
+        family("groups", Concave, learning::groups, "a small network, the worst of four groups counts"),
+        family("labels", StronglyConcave, learning::labels, "regression against adversarial labels"),
+        family("phase", Concave, learning::phase, "phase retrieval, the worst measurement counts"),
+        family("gan", Concave, learning::gan, "a shifted and scaled cloud against a linear discriminator"),
+        family("pl-network", Pl, learning::pl_network, "y fits more unknowns than equations, to tanh units of x"),
+        family("quadmax-20", Concave, |seed| quadmax(20, 12, seed), "the largest of 12 indefinite quadratics"),
+        family("matrix-wide", Concave, |seed| random_matrix_game(30, 80, seed), "a random 30 by 80 matrix game"),
+        family("matrix-skew", Concave, skew, "a random antisymmetric 60 by 60 matrix game"),
+        family("rank-deficient-40", Concave, |seed| rank_deficient(40, 30, seed), "a larger quadratic game, half flat"),
+        family("dro-100", Concave, |seed| dro(100, 8, 0.0, seed), "robust classification of 100 samples"),
+        family("pl-sine-20", Pl, |seed| pl_sine(20, seed), "PL and not concave in y, 20 + 20 dimensions"),
+    ];
+    ALL
+}
+
+/// `x'Ay` with `A = -A'`: value 0, the same equilibria for both players.
+fn skew(seed: u64) -> Result<Instance, Error> {
+    const N: usize = 60;
+    let g = Random::new(seed).normals(N * N, 0.5_f64.sqrt());
+    matrix_game(Matrix::new(N, N, (0..N * N).map(|at| g[at] - g[at % N * N + at / N]).collect())?)
+}
