@@ -65,21 +65,61 @@ fn compare<R: Real>(
     let mut worst = 0.0;
     for k in 0..n.min(most) {
         let i = k * n / n.min(most);
-        let centre = at[i].to_f64();
-        // The cube root of the rounding unit balances truncation against cancellation.
-        let h = R::UNIT_ROUNDOFF.cbrt() * centre.abs().max(1.0);
-        let (up, down) = (R::from_f64(centre + h), R::from_f64(centre - h));
-        let slope = (f(i, up) - f(i, down)) / (up.to_f64() - down.to_f64());
+        let (slope, error) = central_difference(at[i], |v| f(i, v));
         if !slope.is_finite() {
             report.skipped += 1;
             continue;
         }
         report.compared += 1;
-        let off = (slope - gradient[i].to_f64()).abs() / size;
+        let apart = (slope - gradient[i].to_f64()).abs();
+        let off = if apart <= error { 0.0 } else { (apart - error) / size };
         // Written so that NaN wins.
         if !(off <= worst) {
             worst = off;
         }
     }
     worst
+}
+
+/// The slope of `f` at `centre`, and how wrong it may be: rounding, and truncation as seen by doubling the step.
+///
+/// Without the error a right gradient would be called wrong wherever values are large beside it, or f'' jumps.
+fn central_difference<R: Real>(centre: R, mut f: impl FnMut(R) -> f64) -> (f64, f64) {
+    let centre = centre.to_f64();
+    // The cube root of the rounding unit balances truncation against cancellation.
+    let h = R::UNIT_ROUNDOFF.cbrt() * centre.abs().max(1.0);
+    let mut difference = |h: f64| {
+        let (up, down) = (R::from_f64(centre + h), R::from_f64(centre - h));
+        let (above, below, width) = (f(up), f(down), up.to_f64() - down.to_f64());
+        ((above - below) / width, 16.0 * R::UNIT_ROUNDOFF * (above.abs() + below.abs()) / width)
+    };
+    let (slope, rounding) = difference(h);
+    let (wider, _) = difference(2.0 * h);
+    let truncation = if wider.is_finite() { 2.0 * (slope - wider).abs() } else { 0.0 };
+    (slope, rounding + truncation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The disagreement that `compare` finds for one coordinate.
+    fn off(f: fn(f64) -> f64, at: f64, gradient: f64) -> f64 {
+        compare(&mut Derivatives::default(), &[gradient], &[at], 1, |_, v| f(v))
+    }
+
+    #[test]
+    fn right_gradients_pass_where_values_are_large_or_the_second_derivative_jumps() {
+        assert_eq!(off(|x| 1e8 + (x - 1.0).powi(2), 1.0, 0.0), 0.0);
+        assert_eq!(off(|x| if x > 0.0 { 30.0 * x * x } else { 0.0 }, 0.0, 0.0), 0.0);
+        assert!(off(|x| (3.0 * x).sin(), 0.4, 3.0 * 1.2f64.cos()) < 1e-8);
+    }
+
+    #[test]
+    fn wrong_gradients_are_found() {
+        assert!(off(|x| (3.0 * x).sin(), 0.4, 3.1 * 1.2f64.cos()) > 0.01);
+        assert!(off(|x| 1e3 + x, 0.0, 1.001) > Derivatives::TOLERANCE);
+        assert!(off(f64::abs, 0.0, 1.0) > 0.9);
+        assert!(off(|x| x, 0.0, f64::NAN).is_nan());
+    }
 }
