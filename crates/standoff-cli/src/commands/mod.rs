@@ -1,0 +1,52 @@
+//! One file per command: its arguments, its help and what it does.
+
+mod check;
+mod completions;
+mod man;
+mod methods;
+mod plan;
+mod solve;
+mod verify;
+mod zoo;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::Exit;
+use crate::screen::Screen;
+
+/// What the user asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Solve a game to a certificate
+    Solve(solve::SolveArgs),
+    /// Check a point: recompute its certificate from scratch
+    Verify(verify::VerifyArgs),
+    /// Say what a game looks like, and which method fits
+    Check(check::CheckArgs),
+    /// Say what the theorems promise: steps, iterations, gradients
+    Plan(plan::PlanArgs),
+    /// List the methods
+    Methods(methods::MethodsArgs),
+    /// List the games with known answers
+    Zoo(zoo::ZooArgs),
+    /// Write tab completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Write a manual page
+    Man(man::ManArgs),
+}
+
+impl Command {
+    pub(crate) fn run(&self, screen: &mut Screen) -> Result<Exit> {
+        match self {
+            Self::Solve(args) => solve::run(args, screen),
+            Self::Verify(args) => verify::run(args, screen),
+            Self::Check(args) => check::run(args, screen),
+            Self::Plan(args) => plan::run(args, screen),
+            Self::Methods(args) => methods::run(args, screen),
+            Self::Zoo(args) => zoo::run(args, screen),
+            Self::Completions(args) => completions::run(args, screen),
+            Self::Man(args) => man::run(args, screen),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! `standoff plan`: what the theorems promise for given constants, before anything is run.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use standoff::plan::{Outer, Plan, Statement, algorithm1, algorithm2};
+use standoff::{Constants, Error};
+
+use crate::number::{duration, short};
+use crate::screen::{HEAD, Screen, WARN, paint};
+use crate::source::Source;
+use crate::{Exit, constants, parse};
+
+/// A fast gradient: what a budget is timed with.
+const SECONDS_PER_GRADIENT: f64 = 1e-6;
+/// A budget beyond this, at a microsecond per gradient, is nothing anyone will wait for.
+const ABSURD_SECONDS: f64 = 86400.0;
+
+/// The arguments of `standoff plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  standoff plan zoo:trap --eps 1e-2
+  standoff plan game.toml --estimate
+  standoff plan --eps 0.01 --l11 5 --l12 1 --l22 0 --delta-g 1 --delta 1 --g-max 2 --radius-x 5 --radius-y 1
+
+`printed` is the paper to the letter, `corrected` the same with its constants repaired, `tightened` a
+sharper analysis of the same algorithm. All are worst cases: `standoff solve` stops when the
+certificate says so, which is usually far earlier.")]
+pub(crate) struct PlanArgs {
+    /// A game whose constants to use: a file, `-`, or `zoo:NAME`
+    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    game: Option<Source>,
+
+    /// The accuracy to plan for
+    #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
+    eps: f64,
+
+    #[command(flatten)]
+    constants: ConstantArgs,
+
+    /// Estimate the game's constants by sampling; they are then estimates and not bounds
+    #[arg(long, requires = "game")]
+    estimate: bool,
+
+    /// Where the samples of --estimate come from
+    #[arg(long, default_value = "0", value_parser = parse::count)]
+    seed: u64,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A constant each; they stand above those of the game.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Constants")]
+struct ConstantArgs {
+    /// Lipschitz constant of grad_x in x
+    #[arg(long, value_parser = parse::non_negative)]
+    l11: Option<f64>,
+    /// Lipschitz constant of grad_x in y, and of grad_y in x
+    #[arg(long, value_parser = parse::non_negative)]
+    l12: Option<f64>,
+    /// Lipschitz constant of grad_y in y
+    #[arg(long, value_parser = parse::non_negative)]
+    l22: Option<f64>,
+    /// Polyak-Lojasiewicz or strong concavity constant in y
+    #[arg(long, value_parser = parse::non_negative)]
+    mu: Option<f64>,
+    /// g(start) - min g, where g(x) is the maximum over y
+    #[arg(long, value_parser = parse::non_negative)]
+    delta_g: Option<f64>,
+    /// What y has left to climb, at most
+    #[arg(long, value_parser = parse::non_negative)]
+    delta: Option<f64>,
+    /// Largest gradient of g
+    #[arg(long, value_parser = parse::non_negative)]
+    g_max: Option<f64>,
+    /// Radius of the set of x
+    #[arg(long, value_parser = parse::non_negative)]
+    radius_x: Option<f64>,
+    /// Radius of the set of y
+    #[arg(long, value_parser = parse::non_negative)]
+    radius_y: Option<f64>,
+}
+
+impl ConstantArgs {
+    fn given(&self) -> Vec<(&'static str, f64)> {
+        let all =
+            [self.l11, self.l12, self.l22, self.mu, self.delta_g, self.delta, self.g_max, self.radius_x, self.radius_y];
+        parse::CONSTANT_NAMES.into_iter().zip(all).filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
+    let constants = args.gather(screen)?;
+    let rows: Vec<Row> = plans(&constants, args.eps);
+    let text = if args.json {
+        format!("{}\n", as_json(&constants, args.eps, &rows))
+    } else {
+        human(&constants, args.eps, &rows)
+    };
+    screen.result(&text)?;
+    Ok(Exit::Done)
+}
+
+impl PlanArgs {
+    /// The game's own constants or sampled ones, with those of the command line above them.
+    fn gather(&self, screen: &mut Screen) -> Result<Constants> {
+        let given = self.constants.given();
+        let mut constants = match &self.game {
+            None => Constants::default(),
+            Some(source) => {
+                let mut loaded = source.load()?;
+                loaded.warnings.iter().for_each(|text| screen.warn(text));
+                if self.estimate {
+                    constants::sampled(&mut loaded, self.seed)?
+                } else {
+                    loaded.constants.unwrap_or_default()
+                }
+            }
+        };
+        let lipschitz = ["l11", "l12", "l22"];
+        let known = constants != Constants::default();
+        if let Some(missing) = lipschitz.into_iter().find(|n| !known && given.iter().all(|(g, _)| g != n)) {
+            let way =
+                if self.game.is_some() { "the game states no constants: use --estimate, or" } else { "no constants:" };
+            bail!("{way} give --l11, --l12 and --l22 (--{missing} is missing)");
+        }
+        parse::override_constants(&mut constants, &given);
+        Ok(constants)
+    }
+}
+
+/// A schedule, or what it lacks.
+struct Row {
+    algorithm: &'static str,
+    statement: Statement,
+    plan: Result<Plan, String>,
+}
+
+fn plans(c: &Constants, eps: f64) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for statement in Statement::ALL {
+        rows.push(("1", statement, algorithm1(c, eps, statement)));
+    }
+    for (name, outer) in [("2 projected", Outer::Projected), ("2 Frank-Wolfe", Outer::FrankWolfe)] {
+        for statement in Statement::ALL {
+            rows.push((name, statement, algorithm2(c, eps, statement, outer)));
+        }
+    }
+    rows.into_iter()
+        .map(|(algorithm, statement, plan)| Row { algorithm, statement, plan: plan.map_err(lack) })
+        .collect()
+}
+
+fn lack(error: Error) -> String {
+    match error {
+        Error::MissingConstant { constant, .. } => format!("needs {}", constant.replace('_', "-")),
+        other => other.to_string(),
+    }
+}
+
+impl Row {
+    /// Of gradients at a microsecond each.
+    fn seconds(&self) -> f64 {
+        self.plan.as_ref().map_or(0.0, |p| (p.grad_x() + p.grad_y()) * SECONDS_PER_GRADIENT)
+    }
+
+    fn json(&self) -> Value {
+        let mut object = json!({ "algorithm": self.algorithm, "statement": self.statement.name() });
+        match &self.plan {
+            Err(lack) => object["problem"] = json!(lack),
+            Ok(p) => {
+                for (key, value) in [
+                    ("T", p.outer),
+                    ("K", p.inner),
+                    ("N", p.restart),
+                    ("lambda", p.lambda),
+                    ("step_x", p.step_x),
+                    ("step_y", p.step_y),
+                    ("grad_x", p.grad_x()),
+                    ("grad_y", p.grad_y()),
+                    ("seconds_at_1us", self.seconds()),
+                ] {
+                    object[key] = json!(value);
+                }
+            }
+        }
+        object
+    }
+}
+
+fn as_json(c: &Constants, eps: f64, rows: &[Row]) -> Value {
+    json!({
+        "eps": eps,
+        "constants": constants::to_json(c),
+        "plans": rows.iter().map(Row::json).collect::<Vec<_>>(),
+    })
+}
+
+fn human(c: &Constants, eps: f64, rows: &[Row]) -> String {
+    let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
+    let mut out = format!("constants, {source}\n{}\nworst case to reach eps = {}\n", constants::table(c), short(eps));
+    let heads = ["T", "K", "N", "lambda", "step x", "step y", "grad x", "grad y"];
+    let heads: String = heads.iter().map(|h| format!("  {h:>10}")).collect();
+    let _ = writeln!(out, "{}", paint(HEAD, &format!("{:<13}  {:<9}{heads}  at 1 us each", "algorithm", "statement")));
+    for row in rows {
+        let _ = write!(out, "{:<13}  {:<9}", row.algorithm, row.statement.name());
+        match &row.plan {
+            Err(lack) => {
+                let _ = writeln!(out, "  {lack}");
+            }
+            Ok(p) if !p.step_y.is_finite() => {
+                let _ = writeln!(out, "  impossible: y's step is 1/L22, and L22 = 0");
+            }
+            Ok(p) => {
+                for v in [p.outer, p.inner, p.restart, p.lambda, p.step_x, p.step_y, p.grad_x(), p.grad_y()] {
+                    let _ = write!(out, "  {:>10}", compact(v));
+                }
+                let _ = writeln!(out, "  {}", duration(row.seconds()));
+            }
+        }
+    }
+    out.push_str(&remark(rows));
+    out
+}
+
+/// Four digits fit the columns.
+fn compact(v: f64) -> String {
+    if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::number::lower(v) }
+}
+
+/// Says plainly when nobody will wait for that.
+fn remark(rows: &[Row]) -> String {
+    let planned = rows.iter().filter(|r| r.plan.is_ok()).map(Row::seconds);
+    let longest = planned.fold(0.0, f64::max);
+    if longest <= ABSURD_SECONDS {
+        return String::new();
+    }
+    format!(
+        "\n{} up to {} at one microsecond per gradient. These are worst cases, not predictions:\n\
+         `standoff solve` (method auto) stops when the certificate proves eps, usually after far fewer.\n",
+        paint(WARN, "absurd budget:"),
+        duration(longest)
+    )
+}

@@ -1,0 +1,225 @@
+//! `standoff solve`: a game in, a point and its certificate out.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use standoff::{Choice, Constants, Mode, Observer, Record, Settings, StopReason, solve_with};
+
+use crate::live::LiveLine;
+use crate::point::PointFile;
+use crate::report::Report;
+use crate::screen::Screen;
+use crate::source::{Loaded, Source};
+use crate::trace::TraceFile;
+use crate::{Exit, constants, interrupt, parse};
+
+/// Where a method's inner loops stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModeName {
+    /// On their computable residual
+    Certificate,
+    /// After the numbers of steps that the theorems give for the constants
+    Theory,
+}
+
+/// The arguments of `standoff solve`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  standoff solve game.toml
+  standoff solve game.toml --eps 1e-6 --json > result.json
+  standoff solve zoo:kink --method regularised --trace kink.csv
+  standoff solve game.toml --start result.json --time-limit 60
+  standoff solve game.toml --method multistep --constants L11=5.1,L12=2.9,L22=2,mu=2
+
+Ctrl-C ends the run with the best point so far; a second one ends at once.")]
+pub(crate) struct SolveArgs {
+    /// A game file, `-` for standard input, or `zoo:NAME`
+    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    game: Source,
+
+    /// The method; `standoff methods` lists them
+    #[arg(short, long, default_value = "auto")]
+    method: String,
+
+    /// Done once neither player is able to gain more than this
+    #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
+    eps: f64,
+
+    /// The longest step that counts as a gain
+    #[arg(long, default_value = "1", value_parser = parse::positive)]
+    radius: f64,
+
+    /// Most gradients, of both players together
+    #[arg(long, value_name = "N", default_value = "1e6", value_parser = parse::count)]
+    max_grads: u64,
+
+    /// Most outer iterations
+    #[arg(long, value_name = "N", value_parser = parse::count)]
+    max_iters: Option<u64>,
+
+    /// Most seconds of wall clock
+    #[arg(long, value_name = "SECONDS", value_parser = parse::seconds)]
+    time_limit: Option<Duration>,
+
+    /// Begin at the point of an earlier result (`-` for standard input)
+    #[arg(long, value_name = "RESULT.json")]
+    start: Option<PathBuf>,
+
+    /// Constants of the game, for the methods that need them: l11, l12, l22, mu, delta-g, delta, g-max, radius-x, radius-y
+    #[arg(long, value_name = "NAME=VALUE,...", value_delimiter = ',', value_parser = parse::constant)]
+    constants: Vec<(&'static str, f64)>,
+
+    /// Estimate the constants by sampling; they are then estimates and not bounds
+    #[arg(long)]
+    estimate: bool,
+
+    /// Where the samples of --estimate come from: the same seed, the same samples
+    #[arg(long, default_value = "0", value_parser = parse::count)]
+    seed: u64,
+
+    /// Where inner loops stop
+    #[arg(long, value_enum, default_value = "certificate")]
+    mode: ModeName,
+
+    /// Follow the paper to the letter, its errors included
+    #[arg(long)]
+    as_printed: bool,
+
+    /// A parameter of the method; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse::assignment)]
+    set: Vec<(String, f64)>,
+
+    /// Print the result as one JSON object; numbers that are not finite become null
+    #[arg(long)]
+    json: bool,
+
+    /// Write every measurement to a CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    trace: Option<PathBuf>,
+
+    /// Say what is being solved, and show every entry of long vectors
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut loaded = args.game.load()?;
+    loaded.warnings.iter().for_each(|text| screen.warn(text));
+    if let Some(path) = &args.start {
+        PointFile::refuse_shared_stdin(&args.game, path)?;
+        loaded.start = PointFile::read(path)?.point(&loaded.layout)?;
+    }
+    let mut settings = args.settings(&mut loaded)?;
+    let mut method = settings.method.build(&loaded.game, &settings).map_err(with_options)?;
+    args.announce(&loaded, &settings, screen);
+    let mut watch = Watch::new(args.trace.as_deref(), screen)?;
+    settings.interrupt = Some(interrupt::flag()?);
+    let solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
+    watch.clear();
+    let report = Report { solution: &solution, layout: &loaded.layout, eps: args.eps, method: &args.method };
+    let text = if args.json { format!("{}\n", report.json()) } else { report.human(args.verbose) };
+    screen.result(&text)?;
+    watch.finish()?;
+    Ok(match solution.reason {
+        StopReason::Converged => Exit::Done,
+        StopReason::Interrupted => Exit::Interrupted,
+        _ => Exit::Unmet,
+    })
+}
+
+impl SolveArgs {
+    fn settings(&self, loaded: &mut Loaded) -> Result<Settings> {
+        let mode = match self.mode {
+            ModeName::Certificate => Mode::Certificate,
+            ModeName::Theory => Mode::Theory,
+        };
+        let method = Choice {
+            name: self.method.clone(),
+            constants: self.gathered_constants(loaded)?,
+            mode,
+            as_printed: self.as_printed,
+            params: self.set.clone(),
+        };
+        Ok(Settings {
+            eps: self.eps,
+            radius: self.radius,
+            max_iterations: self.max_iters.unwrap_or(u64::MAX),
+            max_gradients: self.max_grads,
+            time_limit: self.time_limit,
+            method,
+            ..Settings::default()
+        })
+    }
+
+    /// What is about to happen, for those who want to know.
+    fn announce(&self, loaded: &Loaded, settings: &Settings, screen: &mut Screen) {
+        if !self.verbose {
+            return;
+        }
+        let linear = if loaded.game.linear_in_y() { ", linear in y" } else { "" };
+        let (n, m) = (loaded.start.x.len(), loaded.start.y.len());
+        let size = |n: usize| if n == 1 { "1 entry".to_owned() } else { format!("{n} entries") };
+        let shape = format!("x has {}, y has {}{linear}", size(n), size(m));
+        screen.note(&format!("solving {}: {shape}; method {}", self.game, self.method));
+        if let Some(c) = &settings.method.constants {
+            let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
+            screen.note(&format!("constants, {source}\n{}", constants::table(c).trim_end()));
+        }
+    }
+
+    /// Those on the command line stand above sampled ones, and those above the game's own.
+    fn gathered_constants(&self, loaded: &mut Loaded) -> Result<Option<Constants>> {
+        let known = if self.estimate { Some(constants::sampled(loaded, self.seed)?) } else { loaded.constants };
+        if self.constants.is_empty() {
+            return Ok(known);
+        }
+        let mut merged = known.unwrap_or_default();
+        parse::override_constants(&mut merged, &self.constants);
+        Ok(Some(merged))
+    }
+}
+
+/// The library says what is missing; the command knows the options that give it.
+fn with_options(error: standoff::Error) -> anyhow::Error {
+    match error {
+        standoff::Error::MissingConstant { .. } => anyhow!("{error} (here: --constants NAME=VALUE,... or --estimate)"),
+        other => other.into(),
+    }
+}
+
+/// Who watches a run: the line on the terminal, and the file.
+struct Watch {
+    live: Option<LiveLine>,
+    trace: Option<TraceFile>,
+}
+
+impl Watch {
+    fn new(trace: Option<&Path>, screen: &Screen) -> Result<Self> {
+        Ok(Self { live: screen.is_live().then(LiveLine::new), trace: trace.map(TraceFile::create).transpose()? })
+    }
+
+    fn clear(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.clear();
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        self.trace.map_or(Ok(()), TraceFile::finish)
+    }
+}
+
+impl Observer for Watch {
+    fn record(&mut self, record: &Record) -> Option<StopReason> {
+        if let Some(live) = &mut self.live {
+            live.record(record);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.record(record);
+        }
+        None
+    }
+}

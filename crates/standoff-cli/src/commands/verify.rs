@@ -1,0 +1,67 @@
+//! `standoff verify`: is this point what its file says? Everything is computed again; only the point is taken from the file.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::point::PointFile;
+use crate::screen::Screen;
+use crate::source::Source;
+use crate::verdict::{Claim, Verdict};
+use crate::{Exit, parse};
+
+/// The arguments of `standoff verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  standoff solve game.toml --json > result.json
+  standoff verify game.toml --point result.json
+  standoff verify game.toml --point result.json --eps 1e-4
+  standoff solve game.toml --json | standoff verify game.toml --point -
+
+A point of one's own is {\"min\": {name: number or list}, \"max\": {name: number or list}}.
+Verified means: the point lies in the sets, X and Y are at most eps, the derivatives agree with
+central differences, and what the file claims of the value, X and Y is true.")]
+pub(crate) struct VerifyArgs {
+    /// A game file, `-` for standard input, or `zoo:NAME`
+    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    game: Source,
+
+    /// The point, as `standoff solve --json` writes it (`-` for standard input)
+    #[arg(short, long, value_name = "RESULT.json")]
+    point: PathBuf,
+
+    /// What X and Y must not exceed; without, what the file records
+    #[arg(short, long, value_parser = parse::positive)]
+    eps: Option<f64>,
+
+    /// The longest step that counts as a gain; without, what the file records, or 1
+    #[arg(long, value_parser = parse::positive)]
+    radius: Option<f64>,
+
+    /// Print the verdict as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Show every entry of long vectors
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+pub(crate) fn run(args: &VerifyArgs, screen: &mut Screen) -> Result<Exit> {
+    PointFile::refuse_shared_stdin(&args.game, &args.point)?;
+    let mut loaded = args.game.load()?;
+    loaded.warnings.iter().for_each(|text| screen.warn(text));
+    let file = PointFile::read(&args.point)?;
+    let point = file.point(&loaded.layout)?;
+    let claim = Claim::new(&file, args.eps, args.radius)?;
+    let verdict = Verdict::reach(&mut loaded.game, &point, &claim);
+    let text = if args.json {
+        format!("{}\n", verdict.json(&claim))
+    } else {
+        verdict.human(&claim, &loaded.layout, &point, args.verbose)
+    };
+    screen.result(&text)?;
+    Ok(if verdict.verified() { Exit::Done } else { Exit::Unmet })
+}

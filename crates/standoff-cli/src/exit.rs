@@ -1,0 +1,34 @@
+//! How the command ends, as the shell sees it.
+
+use std::process::ExitCode;
+
+/// How the command ends, as the shell sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Converged, verified, or simply done.
+    Done,
+    /// Ended without converging, or not verified.
+    Unmet,
+    /// Bad input or usage, or a file that cannot be read or written.
+    Error,
+    /// Ctrl-C; the best point so far was printed.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number the shell gets.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Unmet => 1,
+            Self::Error => 2,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

@@ -1,0 +1,104 @@
+//! Reading what the user names: bounded, and with errors that say what to do.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use standoff::error::nearest;
+
+/// The largest game or result file. Real data belongs into `.npy` or `.csv` files beside the game.
+pub const MAX_TEXT: u64 = 64 << 20;
+/// The largest data file.
+pub const MAX_DATA: u64 = 4 << 30;
+
+/// The text of a file, or of standard input for `-`.
+pub fn text(path: &Path, what: &str) -> Result<String> {
+    let bytes = if path == Path::new("-") {
+        drain(std::io::stdin().lock(), "standard input", MAX_TEXT)?
+    } else {
+        bytes(path, MAX_TEXT)?
+    };
+    let shown = name(path);
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow!("{shown} is not text: byte {at} is not UTF-8; {what} is a text file")
+    })?;
+    if let Some(at) = text.bytes().position(|b| b == 0) {
+        bail!("{shown} is not text: byte {at} is zero; {what} is a text file");
+    }
+    if text.trim().is_empty() {
+        bail!("{shown} is empty; {what} was expected");
+    }
+    Ok(text)
+}
+
+/// The bytes of a file of at most `limit` bytes.
+pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let shown = name(path);
+    let file = File::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => anyhow!("no file {shown}{}", suggestion(path)),
+        _ => anyhow!("cannot open {shown}: {}", plain(&error)),
+    })?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        bail!("{shown} is a folder, a file was expected");
+    }
+    drain(file, &shown, limit)
+}
+
+/// Everything a source has, unless that is more than `limit` bytes.
+fn drain(source: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| anyhow!("cannot read {shown}: {}", plain(&error)))?;
+    if bytes.len() as u64 > limit {
+        bail!("{shown} is larger than {} MB; put large data into .npy or .csv files beside the game", limit >> 20);
+    }
+    Ok(bytes)
+}
+
+/// How a path is named in messages.
+pub fn name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", path.display()) }
+}
+
+/// An operating system's error in lower case, without its number.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// The file in the same folder that was probably meant.
+fn suggestion(path: &Path) -> String {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        return format!(": there is no folder `{}`", folder.display());
+    }
+    let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    // A folder has no order of its own; the answer must.
+    names.sort();
+    match nearest(&wanted, names.iter().map(String::as_str)) {
+        Some(found) => format!("; did you mean `{}`?", path.with_file_name(found).display()),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_source_is_cut_off() {
+        let error = drain(std::io::repeat(7), "`zeros`", 1 << 20).unwrap_err().to_string();
+        assert_eq!(error, "`zeros` is larger than 1 MB; put large data into .npy or .csv files beside the game");
+        assert_eq!(drain(vec![1u8; 1 << 20].as_slice(), "`ones`", 1 << 20).unwrap().len(), 1 << 20);
+    }
+}

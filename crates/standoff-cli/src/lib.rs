@@ -1,0 +1,92 @@
+//! The command `standoff`, as a library: `main` -> [`run`] -> one file per command.
+//!
+//! Results go to stdout, everything else to stderr. The exit code is 0 when the command did what it was asked, 1 when it
+//! ended without (not converged, not verified), 2 on an error and 130 when interrupted.
+
+pub mod files;
+pub mod layout;
+pub mod number;
+pub mod parse;
+pub mod point;
+pub mod source;
+
+mod commands;
+mod constants;
+mod exit;
+mod guard;
+mod interrupt;
+mod live;
+mod report;
+mod screen;
+mod trace;
+mod verdict;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+pub use exit::Exit;
+
+use commands::Command;
+use screen::Screen;
+
+const ABOUT: &str = "Solve min-max games to a certificate";
+
+const LONG_ABOUT: &str = "\
+Standoff solves games `min over x, max over y, of f(x, y)` over convex sets, where f need not be convex in x, and hands \
+back a point with a certificate: proven bounds on how much either player could still gain to first order.";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done: converged, or verified
+  1    ended without: not converged, or not verified
+  2    error: bad input or usage
+  130  interrupted (Ctrl-C), the best point so far was printed";
+
+/// Solve min-max games to a certificate.
+#[derive(Debug, Parser)]
+#[command(name = "standoff", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXIT_CODES)]
+#[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    /// Print results only: no notes, no warnings, no live line
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+impl Cli {
+    /// The whole command line as data, for completions and the manual.
+    pub(crate) fn definition() -> clap::Command {
+        Self::command()
+    }
+}
+
+/// Runs the command and never panics: a bug becomes a message and exit code 2.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    guard::install();
+    guard::run(|| run(&args)).into()
+}
+
+/// Parses the arguments and runs the command they name.
+pub fn run(args: &[OsString]) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(message) => {
+            // Help and version arrive here too; clap knows which stream each belongs to. A closed pipe is a quiet end.
+            let _ = message.print();
+            return if message.use_stderr() { Exit::Error } else { Exit::Done };
+        }
+    };
+    let mut screen = Screen::new(cli.quiet);
+    match cli.command.run(&mut screen) {
+        Ok(exit) => exit,
+        Err(error) => {
+            screen.error(&error);
+            Exit::Error
+        }
+    }
+}

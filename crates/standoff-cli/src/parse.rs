@@ -1,0 +1,137 @@
+//! Numbers and `key=value` pairs on the command line.
+
+use std::time::Duration;
+
+use standoff::Constants;
+use standoff::error::nearest;
+
+/// The constants of a game, by the names they have on the command line.
+pub const CONSTANT_NAMES: [&str; 9] = ["l11", "l12", "l22", "mu", "delta-g", "delta", "g-max", "radius-x", "radius-y"];
+
+/// A finite number: `0.1`, `1e-3`, or a fraction like `8/255`.
+pub fn number(text: &str) -> Result<f64, String> {
+    let plain = |t: &str| t.trim().parse::<f64>().map_err(|_| format!("`{t}` is not a number"));
+    let v = match text.split_once('/') {
+        Some((above, below)) => plain(above)? / plain(below)?,
+        None => plain(text)?,
+    };
+    if v.is_finite() { Ok(v) } else { Err(format!("{text} is not a finite number")) }
+}
+
+/// A number above 0.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let v = number(text)?;
+    if v > 0.0 { Ok(v) } else { Err(format!("{text} is not allowed: it must be greater than 0")) }
+}
+
+/// A number that is 0 or more.
+pub fn non_negative(text: &str) -> Result<f64, String> {
+    let v = number(text)?;
+    if v >= 0.0 { Ok(v) } else { Err(format!("{text} is not allowed: it must be 0 or more")) }
+}
+
+/// A whole number: `100000`, `100_000` or `1e5`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    if let Ok(n) = digits.parse() {
+        return Ok(n);
+    }
+    let v: f64 = digits.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    // Above 2^53 not every whole number is an f64: the user could not mean this one exactly.
+    if v >= 0.0 && v.fract() == 0.0 && v <= 9_007_199_254_740_992.0 {
+        Ok(v as u64)
+    } else {
+        Err(format!("{text} is not a whole number from 0 to 2^53"))
+    }
+}
+
+/// A span of time in seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let v = positive(text)?;
+    Duration::try_from_secs_f64(v).map_err(|_| format!("{text} seconds is too long"))
+}
+
+/// `key=value`, with a number as value.
+pub fn assignment(text: &str) -> Result<(String, f64), String> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(format!("`{text}` is not of the form key=value"));
+    };
+    Ok((key.trim().to_owned(), number(value)?))
+}
+
+/// One constant of the game, `L12=1.2`.
+pub fn constant(text: &str) -> Result<(&'static str, f64), String> {
+    let (key, value) = assignment(text)?;
+    let wanted = key.to_lowercase().replace('_', "-");
+    let Some(name) = CONSTANT_NAMES.into_iter().find(|n| *n == wanted) else {
+        let hint = nearest(&wanted, CONSTANT_NAMES).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        return Err(format!("no constant `{key}`{hint} (there are: {})", CONSTANT_NAMES.join(", ")));
+    };
+    if value >= 0.0 { Ok((name, value)) } else { Err(format!("{key} = {value} is not allowed: it must be 0 or more")) }
+}
+
+/// Overwrites constants by the given ones; a later one wins.
+pub fn override_constants(base: &mut Constants, given: &[(&'static str, f64)]) {
+    for &(name, value) in given {
+        match name {
+            "l11" => base.l11 = value,
+            "l12" => base.l12 = value,
+            "l22" => base.l22 = value,
+            "mu" => base.mu = value,
+            "delta-g" => base.delta_g = Some(value),
+            "delta" => base.delta = Some(value),
+            "g-max" => base.g_max = Some(value),
+            "radius-x" => base.radius_x = Some(value),
+            _ => base.radius_y = Some(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_may_be_fractions_but_must_be_finite() {
+        assert_eq!(number("1e-3"), Ok(1e-3));
+        assert_eq!(number("8/255"), Ok(8.0 / 255.0));
+        for bad in ["", "x", "nan", "inf", "1/0", "0/0", "1e999", "1/2/3"] {
+            assert!(number(bad).is_err(), "{bad}");
+        }
+        assert!(positive("0").is_err() && positive("-1").is_err() && positive("-0").is_err());
+        assert_eq!(non_negative("0"), Ok(0.0));
+    }
+
+    #[test]
+    fn counts_may_have_an_exponent() {
+        assert_eq!(count("1e5"), Ok(100_000));
+        assert_eq!(count("100_000"), Ok(100_000));
+        assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
+        for bad in ["-1", "1.5", "1e30", "nan", "", "ten"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_does_not_fit_is_refused() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert!(seconds("1e300").is_err());
+    }
+
+    #[test]
+    fn every_constant_reaches_its_field_and_no_other() {
+        let fields = |c: &Constants| {
+            [Some(c.l11), Some(c.l12), Some(c.l22), Some(c.mu), c.delta_g, c.delta, c.g_max, c.radius_x, c.radius_y]
+        };
+        for (i, name) in CONSTANT_NAMES.into_iter().enumerate() {
+            let given = constant(&format!("{}=2.5", name.to_uppercase().replace('-', "_"))).unwrap();
+            let mut constants = Constants::default();
+            override_constants(&mut constants, &[given]);
+            let set: Vec<usize> = (0..9).filter(|k| fields(&constants)[*k] == Some(2.5)).collect();
+            assert_eq!(set, [i], "{name}");
+        }
+        assert!(constant("L13=1").unwrap_err().contains("did you mean `l1"));
+        assert!(constant("mu=-1").is_err());
+        assert!(constant("mu").is_err());
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a game comes from: a file, standard input, or the zoo.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use standoff::error::nearest;
+use standoff::formula::{FormulaGame, Variable};
+use standoff::{Constants, Error, Game, Need, Point, zoo};
+
+use crate::files;
+use crate::layout::{Layout, Slot};
+
+/// What the user wrote in place of `GAME`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A game file, or `-` for standard input.
+    File(PathBuf),
+    /// `zoo:NAME`.
+    Zoo(String),
+}
+
+impl Source {
+    /// Anything that does not start with `zoo:` is a path.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Ok(match text.strip_prefix("zoo:") {
+            Some(name) => Self::Zoo(name.to_owned()),
+            None => Self::File(PathBuf::from(text)),
+        })
+    }
+
+    /// Whether this reads standard input.
+    pub fn is_stdin(&self) -> bool {
+        matches!(self, Self::File(path) if path == Path::new("-"))
+    }
+
+    /// Reads and builds the game.
+    pub fn load(&self) -> Result<Loaded> {
+        match self {
+            Self::Zoo(name) => from_zoo(name),
+            Self::File(path) => from_file(path),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zoo(name) => write!(f, "zoo:{name}"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A game ready to play, with the names of its variables.
+pub struct Loaded {
+    /// The game.
+    pub game: Box<dyn Game<Real = f64> + Send>,
+    /// Where to begin.
+    pub start: Point<f64>,
+    /// Its variables.
+    pub layout: Layout,
+    /// Its constants, where they are known.
+    pub constants: Option<Constants>,
+    /// What the user should know about it.
+    pub warnings: Vec<String>,
+}
+
+impl Loaded {
+    /// What is sampled around the start says nothing when f is not even finite there.
+    pub fn require_finite_start(&mut self) -> Result<(), Error> {
+        let Point { mut x, mut y } = self.start.clone();
+        self.game.x_set().project(&mut x);
+        self.game.y_set().project(&mut y);
+        self.game.fix(&x, Need::Values);
+        if self.game.value(&y).is_finite() { Ok(()) } else { Err(Error::NotFiniteAtStart { what: "f" }) }
+    }
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded").field("layout", &self.layout).field("start", &self.start).finish_non_exhaustive()
+    }
+}
+
+fn from_zoo(name: &str) -> Result<Loaded> {
+    let Some(entry) = zoo::find(name) else {
+        let hint = nearest(name, zoo::all().iter().map(|e| e.name));
+        let hint = hint.map(|n| format!("; did you mean `zoo:{n}`?")).unwrap_or_default();
+        bail!("the zoo has no game `{name}`{hint} (`standoff zoo` lists them)");
+    };
+    let made = (entry.make)();
+    let layout = Layout::plain(made.start.x.len(), made.start.y.len());
+    Ok(Loaded { game: made.game, start: made.start, layout, constants: made.constants, warnings: Vec::new() })
+}
+
+fn from_file(path: &Path) -> Result<Loaded> {
+    let text = files::text(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut read = |name: &str| files::bytes(&folder.join(name), files::MAX_DATA).map_err(|error| error.to_string());
+    let game = FormulaGame::from_toml(&text, &mut read).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
+    Ok(Loaded {
+        start: game.start(),
+        layout: Layout { min: slots(game.min_variables()), max: slots(game.max_variables()) },
+        constants: game.constants(),
+        warnings: game.warnings().to_vec(),
+        game: Box::new(game),
+    })
+}
+
+fn slots(variables: &[Variable]) -> Vec<Slot> {
+    let slot = |v: &Variable| Slot { name: v.name.clone(), scalar: v.dim.is_none(), range: v.range.clone() };
+    variables.iter().map(slot).collect()
+}
+
+/// `standoff solve kink` probably means the zoo's game.
+fn with_zoo_hint(error: anyhow::Error, path: &Path) -> anyhow::Error {
+    match path.to_str().and_then(zoo::find) {
+        Some(entry) if !path.exists() => anyhow!("no file `{0}`; did you mean `zoo:{0}`?", entry.name),
+        _ => error,
+    }
+}

@@ -1,0 +1,8 @@
+//! The real binary in a scratch folder: exit codes, what it prints where, and the files it writes.
+
+mod scratch;
+
+mod bad_input;
+mod inspect;
+mod signals;
+mod streams;

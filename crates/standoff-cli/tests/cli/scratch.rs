@@ -1,0 +1,112 @@
+//! A folder of one's own, and the command run inside it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The binary under test.
+pub(crate) const STANDOFF: &str = env!("CARGO_BIN_EXE_standoff");
+
+/// A game that solves in a moment; its equilibrium is x = 1/2, y = 0.75 sin(1.5).
+pub(crate) const KINK: &str = "\
+objective = \"cos(3*x)/4 + y*(x - 0.5)\"
+[min.x]
+lower = -2
+upper = 2
+start = 1.7
+[max.y]
+lower = -1
+upper = 1
+start = -1
+";
+
+/// A folder that vanishes at the end of the test.
+pub(crate) struct Scratch {
+    folder: TempDir,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a scratch folder") }
+    }
+
+    /// With some files in it.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let scratch = Self::new();
+        for (name, text) in files {
+            scratch.write(name, text.as_bytes());
+        }
+        scratch
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).expect("a file in the scratch folder");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file that the command wrote")
+    }
+
+    /// The command, in this folder, in an environment without colours forced or forbidden.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(STANDOFF);
+        command.current_dir(self.folder.path()).args(args);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
+        Run::of(self.command(args).output().expect("the command runs"))
+    }
+
+    /// With something on standard input.
+    pub(crate) fn feed(&self, args: &[&str], input: &str) -> Run {
+        let output = assert_cmd::Command::from_std(self.command(args)).write_stdin(input).output();
+        Run::of(output.expect("the command runs"))
+    }
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    pub(crate) fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the command writes UTF-8");
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Fails unless the exit code is this one.
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// An error with nothing on stdout, exit code 2, no panic, and these words in the message.
+    pub(crate) fn refuses(self, words: &[&str]) {
+        let run = self.exits(2);
+        assert!(run.stdout.is_empty(), "{run:#?}");
+        assert!(run.stderr.starts_with("error: "), "{run:#?}");
+        assert!(!run.stderr.contains("bug in standoff"), "{run:#?}");
+        for word in words {
+            assert!(run.stderr.contains(word), "no `{word}` in {run:#?}");
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
