@@ -1,8 +1,21 @@
 //! The certificate: X and Y, the most either player could gain to first order by a feasible step of length `radius`.
 //!
 //! `X = max { -<g, s> : x + s in C, ||s|| <= radius }` with `g = grad_x f`; Y is the same with `g = -grad_y f`.
+//!
+//! Both bounds are proofs. From below: a step is exhibited. From above: any vector `n` gives
+//! `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
+
+mod bracket;
+mod cone;
+mod part;
+mod path;
+mod projected;
+mod round;
+mod sums;
+mod threshold;
 
 use crate::{Real, Set};
+use path::Path;
 
 /// A number known from below and from above.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,6 +24,13 @@ pub struct Gap {
     pub lower: f64,
     /// No feasible step gains more than this.
     pub upper: f64,
+}
+
+impl Gap {
+    /// Nothing to gain.
+    pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
+    /// Nothing is known: a number that entered the measurement was NaN or infinite.
+    pub const UNKNOWN: Self = Self { lower: f64::NAN, upper: f64::NAN };
 }
 
 /// X and Y of a pair, with the radius they were measured at.
@@ -27,16 +47,9 @@ pub struct Certificate {
 impl Certificate {
     /// The smallest epsilon for which this pair is proven an epsilon-first-order Nash equilibrium; NaN if anything was NaN.
     pub fn epsilon(&self) -> f64 {
-        // Not f64::max, which drops NaN.
-        if self.x.upper >= self.y.upper {
-            self.x.upper
-        } else if self.y.upper.is_nan() {
-            f64::NAN
-        } else if self.x.upper.is_nan() {
-            f64::NAN
-        } else {
-            self.y.upper
-        }
+        // f64::max drops NaN.
+        let (x, y) = (self.x.upper, self.y.upper);
+        if x.is_nan() || x >= y { x } else { y }
     }
 
     /// Whether both bounds prove `eps`. NaN proves nothing.
@@ -54,6 +67,24 @@ pub enum Ask {
     AtMost(f64),
 }
 
+impl Ask {
+    /// Whether these bounds answer the question.
+    fn settled(self, lower: f64, upper: f64) -> bool {
+        match self {
+            Self::Exact => false,
+            Self::AtMost(eps) => upper <= eps || lower > eps,
+        }
+    }
+
+    /// The same question about a gap that is `factor` times as large.
+    fn scaled(self, factor: f64) -> Self {
+        match self {
+            Self::Exact => Self::Exact,
+            Self::AtMost(eps) => Self::AtMost(eps * factor),
+        }
+    }
+}
+
 /// Whose gain is measured: the sign of the gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -63,30 +94,79 @@ pub enum Side {
     Max,
 }
 
-/// Measures gaps, with the scratch space that takes; nothing is allocated after the first use on a set.
-#[derive(Debug, Default)]
+/// Measures gaps, with the scratch space that takes. Nothing is allocated after the first use on a set, unless a
+/// polyhedron is part of it.
+#[derive(Debug)]
 pub struct Gauge<R> {
     radius: f64,
     step: Vec<R>,
+    path: Path<R>,
+}
+
+impl<R: Real> Default for Gauge<R> {
+    /// The paper's radius, 1.
+    fn default() -> Self {
+        Self::new(1.0)
+    }
 }
 
 impl<R: Real> Gauge<R> {
     /// A gauge for steps of length at most `radius`.
     pub fn new(radius: f64) -> Self {
-        Self { radius, step: Vec::new() }
+        Self { radius, step: Vec::new(), path: Path::default() }
     }
 
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
+    ///
+    /// The point belongs to the set up to rounding: the set is taken to reach just as far as the point. One that is
+    /// clearly outside has no gap, and neither has anything that is not finite: both bounds are NaN then.
     pub fn measure(&mut self, set: &Set<R>, point: &[R], grad: &[R], side: Side, ask: Ask) -> Gap {
-        let _ = (set, ask, side);
+        assert_eq!(point.len(), set.dim());
+        assert_eq!(grad.len(), set.dim());
         self.step.clear();
-        self.step.extend_from_slice(point);
-        let g = self.radius * crate::ops::norm(grad);
-        Gap { lower: g, upper: g }
+        self.step.resize(point.len(), R::default());
+        let usable = self.radius.is_finite() && self.radius >= 0.0;
+        let largest = largest_entry(grad);
+        if !(usable && largest.is_finite() && crate::ops::all_finite(point)) {
+            return Gap::UNKNOWN;
+        }
+        if largest == 0.0 || self.radius == 0.0 {
+            return Gap::ZERO;
+        }
+        // In units of a power of two near the largest entry squares neither overflow nor vanish, and no bit changes.
+        let unit = power_of_two_near(largest);
+        let sign = if side == Side::Min { 1.0 } else { -1.0 };
+        self.path.load(grad, sign / unit);
+        if !self.path.prepare(set, point, self.radius) {
+            return Gap::UNKNOWN;
+        }
+        let upper = self.path.search(set, ask.scaled(1.0 / unit));
+        let lower = self.path.write_step(&mut self.step);
+        // Rounding may leave the gain of the step a few units above the bound.
+        Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }
     }
 
-    /// The feasible step that attains the lower bound of the last measurement.
+    /// The feasible step that attains the lower bound of the last measurement; 0 when that measured nothing.
     pub fn step(&self) -> &[R] {
         &self.step
     }
+}
+
+/// `max |v_i|`; NaN if any entry is.
+fn largest_entry<R: Real>(v: &[R]) -> f64 {
+    let mut largest = 0.0;
+    let mut sum = 0.0;
+    for e in v {
+        let size = e.to_f64().abs();
+        largest = if size > largest { size } else { largest };
+        sum += size * 0.0;
+    }
+    largest + sum
+}
+
+/// The power of two `p` with `p <= v < 2 p`, for a normal number `v`.
+fn power_of_two_near(v: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    let p = f64::from_bits(v.to_bits() & EXPONENT);
+    if p > 0.0 { p } else { f64::MIN_POSITIVE }
 }

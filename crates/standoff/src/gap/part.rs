@@ -1,0 +1,248 @@
+//! One set of a product, as seen from the point: what the path needs to know of it.
+
+use super::projected;
+use super::round::{Plane, Round};
+use super::sums::{Sums, add_up};
+use super::threshold::{Cross, Simplex};
+use crate::sets::{Affine, Ball, BoxSet, Halfspace, L1Ball};
+use crate::{Real, Set, ops};
+use std::ops::Range;
+
+/// A point this far outside, relative to the radius and the numbers of the set, is not there by rounding.
+const OUTSIDE: f64 = 1e-4;
+/// The relative error of the differences of gradients and of distances that make up a bound.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// A part, with the coordinates it owns.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub(super) range: Range<usize>,
+    pub(super) shape: Shape,
+    /// What rounding may take from a bound.
+    doubt: f64,
+}
+
+/// What the two vectors of a part hold. `w` is the gradient, or what matters of it.
+#[derive(Debug, Clone)]
+pub(super) enum Shape {
+    /// No constraint is left. `w` is the gradient along the set.
+    Free { norm2: f64 },
+    /// `base` is the room each coordinate has in the direction it moves.
+    Box { norm2: f64 },
+    /// `base` is the unit normal, `w` the gradient without its part along it.
+    Plane(Plane),
+    /// `base` is the unit vector from the centre to the point, `w` the gradient without its part along it.
+    Round(Round),
+    /// `base` are the weights, `w` the gradient above its smallest entry.
+    Simplex(Simplex),
+    /// `base` is the point, `w` the gradient.
+    Cross(Cross),
+    /// Known by its projection. `base` is the point, `w` the gradient; `rows` are the slacks if it is a polyhedron.
+    Projected { norm2: f64, rows: Range<usize> },
+}
+
+/// The vectors of one part, and the slacks of all polyhedra so far.
+pub(super) struct Room<'a> {
+    pub(super) w: &'a mut [f64],
+    pub(super) base: &'a mut [f64],
+    pub(super) slacks: &'a mut Vec<f64>,
+    /// The radius plus the length of the point: the scale of lengths here.
+    pub(super) size: f64,
+}
+
+impl Room<'_> {
+    /// Whether a violation is too large for rounding.
+    fn is_far(&self, violation: f64, scale: f64) -> bool {
+        !(violation <= OUTSIDE * (self.size + scale))
+    }
+}
+
+impl Part {
+    /// Looks at a set that is not a product; `w` holds the gradient. `None` when the point is clearly outside.
+    pub(super) fn new<R: Real>(set: &Set<R>, point: &[R], range: Range<usize>, mut room: Room<'_>) -> Option<Self> {
+        let norm2 = ops::dot(room.w, room.w);
+        // Lengths that differences are taken of. Those of a box are single differences, exact to the last digit.
+        let size = match set {
+            _ if norm2 == 0.0 => 0.0,
+            Set::Free(_) | Set::Box(_) => 0.0,
+            Set::Ball(b) => room.size + b.radius(),
+            Set::Halfspace(h) => room.size + h.offset().abs() / h.normal_length(),
+            _ => room.size,
+        };
+        let shape = match set {
+            _ if norm2 == 0.0 => Shape::Free { norm2 },
+            Set::Free(_) => Shape::Free { norm2 },
+            Set::Box(b) => boxed(b, point, norm2, &mut room)?,
+            Set::Ball(b) => ball(b, point, &mut room)?,
+            Set::L1Ball(b) => cross(b, point, &mut room)?,
+            Set::Simplex(b) => simplex(b.scale(), point, &mut room)?,
+            Set::Halfspace(h) => plane(h, point, &mut room)?,
+            Set::Affine(a) => affine(a, point, &mut room)?,
+            Set::Polyhedron(_) | Set::Custom(_) | Set::Product(_) => {
+                copy(room.base, point);
+                let from = room.slacks.len();
+                if let Set::Polyhedron(p) = set {
+                    let (worst, scale) = projected::push_slacks(p, room.base, room.slacks);
+                    if room.is_far(worst, scale) {
+                        return None;
+                    }
+                }
+                Shape::Projected { norm2, rows: from..room.slacks.len() }
+            }
+        };
+        Some(Self { range, shape, doubt: ROUNDING * norm2.sqrt() * size })
+    }
+
+    /// The square of a bound on the gain per unit of length.
+    pub(super) fn norm2(&self) -> f64 {
+        match &self.shape {
+            Shape::Free { norm2 } | Shape::Box { norm2 } | Shape::Projected { norm2, .. } => *norm2,
+            Shape::Plane(p) => p.norm2(),
+            Shape::Round(r) => r.norm2(),
+            Shape::Simplex(s) => s.norm2(),
+            Shape::Cross(c) => c.norm2(),
+        }
+    }
+
+    pub(super) fn doubt(&self) -> f64 {
+        self.doubt
+    }
+
+    /// Writes the path's step at `tau`, which may be infinite, and returns its sums. A projected part knows the path
+    /// only through its set: see [`projected`].
+    pub(super) fn at(&mut self, tau: f64, w: &[f64], base: &[f64], s: &mut [f64]) -> Sums {
+        match &mut self.shape {
+            Shape::Free { norm2 } => {
+                for (si, wi) in s.iter_mut().zip(w) {
+                    *si = if *wi == 0.0 { 0.0 } else { -tau * wi };
+                }
+                Sums::straight(tau, *norm2)
+            }
+            Shape::Box { .. } => box_at(tau, w, base, s),
+            Shape::Plane(p) => p.at(tau, w, base, s),
+            Shape::Round(r) => r.at(tau, w, base, s),
+            Shape::Simplex(p) => p.at(tau, w, base, s),
+            Shape::Cross(p) => p.at(tau, w, base, s),
+            Shape::Projected { .. } => Sums::endless(),
+        }
+    }
+
+    /// `-<g, s>`, as far as `g` matters: a step along the set is not charged for what rounding moved it off the set.
+    pub(super) fn gain<R: Real>(&self, w: &[f64], base: &[f64], s: &[R]) -> f64 {
+        let [along_w] = add_up(w.len(), |i| [w[i] * s[i].to_f64()]);
+        let along_base = || add_up(base.len(), |i| [base[i] * s[i].to_f64()])[0];
+        match &self.shape {
+            Shape::Plane(p) => p.gain(along_w, along_base()),
+            Shape::Round(r) => r.gain(along_w, along_base()),
+            _ => -along_w,
+        }
+    }
+}
+
+fn copy<R: Real>(to: &mut [f64], from: &[R]) {
+    for (t, f) in to.iter_mut().zip(from) {
+        *t = f.to_f64();
+    }
+}
+
+fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, room: &mut Room<'_>) -> Option<Shape> {
+    let (lower, upper) = (set.lower(), set.upper());
+    let mut far = false;
+    for i in 0..point.len() {
+        let p = point[i].to_f64();
+        let (below, above) = (p - lower[i].to_f64(), upper[i].to_f64() - p);
+        far |= room.is_far(-below, 0.0) || room.is_far(-above, 0.0);
+        let ahead = if room.w[i] > 0.0 { below } else { above };
+        room.base[i] = if ahead > 0.0 { ahead } else { 0.0 };
+    }
+    (!far).then_some(Shape::Box { norm2 })
+}
+
+/// `s_i` goes as far as its room allows; `n_i` takes up the rest of the gradient there.
+fn box_at(tau: f64, w: &[f64], room: &[f64], s: &mut [f64]) -> Sums {
+    let inverse = 1.0 / tau;
+    let [length2, gain, residual2, support, along] = add_up(w.len(), |i| {
+        let slope = w[i].abs();
+        let free = if slope == 0.0 { 0.0 } else { tau * slope };
+        let stopped = room[i] < free;
+        let reach = if stopped { room[i] } else { free };
+        s[i] = -reach.copysign(w[i]);
+        let rest = if stopped { room[i] * inverse } else { slope };
+        let held = if stopped { room[i] * (slope - rest) } else { 0.0 };
+        [reach * reach, slope * reach, rest * rest, held, if stopped { 0.0 } else { slope * slope }]
+    });
+    let speed2 = along;
+    Sums { length2, gain, residual2, support, along: tau * speed2, speed2, doubt: 0.0 }
+}
+
+fn ball<R: Real>(set: &Ball<R>, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+    let offset = ops::distance(point, set.centre());
+    let slack = set.radius() - offset;
+    if room.is_far(-slack, set.radius()) {
+        return None;
+    }
+    for i in 0..point.len() {
+        let d = point[i].to_f64() - set.centre()[i].to_f64();
+        room.base[i] = if offset > 0.0 { d / offset } else { 0.0 };
+    }
+    let slack = if slack > 0.0 { slack } else { 0.0 };
+    Some(Shape::Round(Round::new(room.w, room.base, offset, slack)))
+}
+
+fn plane<R: Real>(set: &Halfspace<R>, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+    let beyond = set.signed_distance(point);
+    if room.is_far(beyond, set.offset().abs() / set.normal_length()) {
+        return None;
+    }
+    for (b, a) in room.base.iter_mut().zip(set.normal()) {
+        *b = a.to_f64() / set.normal_length();
+    }
+    let slack = if beyond < 0.0 { -beyond } else { 0.0 };
+    Some(Shape::Plane(Plane::new(room.w, room.base, slack)))
+}
+
+/// A step keeps the sum, so the point's own sum serves as the scale.
+fn simplex<R: Real>(scale: f64, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+    let [sum, below] = add_up(point.len(), |i| {
+        let p = point[i].to_f64();
+        room.base[i] = if p > 0.0 { p } else { 0.0 };
+        [room.base[i], room.base[i] - p]
+    });
+    if room.is_far(below + (sum - scale).abs(), scale) {
+        return None;
+    }
+    Some(Shape::Simplex(Simplex::new(room.w)))
+}
+
+fn cross<R: Real>(set: &L1Ball, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+    copy(room.base, point);
+    let [sum] = add_up(point.len(), |i| [room.base[i].abs()]);
+    let slack = set.radius() - sum;
+    if room.is_far(-slack, set.radius()) {
+        return None;
+    }
+    if slack <= 0.0 && sum == 0.0 {
+        // A single point: a box without room.
+        return Some(Shape::Box { norm2: ops::dot(room.w, room.w) });
+    }
+    Some(Shape::Cross(Cross::new(room.w, if slack > 0.0 { slack } else { 0.0 })))
+}
+
+fn affine<R: Real>(set: &Affine, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+    for (q, d) in set.basis().iter().zip(set.rhs()) {
+        let along = ops::sum_of(q.len(), |i| q[i] * point[i].to_f64());
+        if room.is_far((along - d).abs(), d.abs()) {
+            return None;
+        }
+    }
+    // Again and again: each pass leaves an error of the size of what it removed. What still shrinks after two passes has
+    // no part along the set at all.
+    set.tangent(room.w);
+    set.tangent(room.w);
+    let length = ops::norm(room.w);
+    set.tangent(room.w);
+    if ops::norm(room.w) < 0.5 * length {
+        room.w.fill(0.0);
+    }
+    Some(Shape::Free { norm2: ops::dot(room.w, room.w) })
+}

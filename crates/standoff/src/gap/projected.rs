@@ -1,0 +1,153 @@
+//! Sets that are known by their projection: `s(tau) = P(x - tau g) - x` and `n = -g - s/tau`, which is normal to the set
+//! at `x + s`. A polyhedron's projection brings multipliers, which prove a bound whether or not they are exact.
+
+use super::sums::{Sums, add_up};
+use crate::sets::Polyhedron;
+use crate::{Real, Set, ops};
+
+/// A projection violating a row by more than this, relative to its length, is projected once more: one that starts far
+/// away is only as exact as the distance allows.
+const VIOLATED: f64 = 1e-14;
+
+/// Scratch space; nothing is allocated here after the first use.
+#[derive(Debug)]
+pub(super) struct Projector<R> {
+    aim: Vec<f64>,
+    multipliers: Vec<f64>,
+    spare: Vec<f64>,
+    stored: Vec<R>,
+    target: Vec<R>,
+}
+
+impl<R> Default for Projector<R> {
+    fn default() -> Self {
+        Self { aim: vec![], multipliers: vec![], spare: vec![], stored: vec![], target: vec![] }
+    }
+}
+
+/// A projected part: its gradient, its point, its slacks if it is a polyhedron, and the radius.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) g: &'a [f64],
+    pub(super) point: &'a [f64],
+    pub(super) slacks: &'a [f64],
+    pub(super) radius: f64,
+}
+
+/// Appends `b - A x`, clipped at 0; returns the worst violation and the largest number of `b`.
+pub(super) fn push_slacks(set: &Polyhedron, point: &[f64], slacks: &mut Vec<f64>) -> (f64, f64) {
+    let (mut worst, mut scale) = (0.0, 0.0);
+    for (a, &b) in set.rows().iter().zip(set.rhs()) {
+        let slack = b - ops::dot(a, point);
+        worst = if -slack > worst { -slack } else { worst };
+        scale = if b.abs() > scale { b.abs() } else { scale };
+        slacks.push(if slack > 0.0 { slack } else { 0.0 });
+    }
+    (worst, scale)
+}
+
+/// What multipliers of the rows prove, those that are not positive left out: `||g + A^T l||^2`, `l^T slack` and the
+/// doubt about it, as sums of a step that is still to be found. Overwrites `residual`.
+pub(super) fn dual(set: &Polyhedron, seen: &Seen<'_>, l: &[f64], residual: &mut [f64]) -> Sums {
+    residual.copy_from_slice(seen.g);
+    let mut sums = Sums::default();
+    let size = ops::norm(seen.point);
+    for (i, a) in set.rows().iter().enumerate() {
+        if l[i] > 0.0 {
+            ops::axpy(l[i], a, residual);
+            sums.support += l[i] * seen.slacks[i];
+            sums.doubt += 4.0 * f64::EPSILON * l[i] * (set.rhs()[i].abs() + size);
+        }
+    }
+    sums.residual2 = ops::dot(residual, residual);
+    sums
+}
+
+impl<R: Real> Projector<R> {
+    /// Writes the path's step at `tau` and returns its sums; the derivative is not known.
+    pub(super) fn at(&mut self, set: &Set<R>, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+        match set {
+            Set::Polyhedron(p) if tau.is_finite() => self.polyhedron(p, tau, seen, s),
+            Set::Polyhedron(_) => Sums::endless(),
+            _ if tau.is_finite() => self.custom(set, tau, seen, s),
+            _ => self.vertex(set, seen, s),
+        }
+    }
+
+    fn polyhedron(&mut self, set: &Polyhedron, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+        self.aim.resize(s.len(), 0.0);
+        self.multipliers.resize(set.rhs().len(), 0.0);
+        ops::add_scaled(&mut self.aim, seen.point, -tau, seen.g);
+        set.project_with_multipliers(&self.aim, s, &mut self.multipliers);
+        self.tighten(set, s);
+        for (si, p) in s.iter_mut().zip(seen.point) {
+            *si -= p;
+        }
+        for l in &mut self.multipliers {
+            *l /= tau;
+        }
+        let proof = dual(set, &seen, &self.multipliers, &mut self.aim);
+        let [length2, gain] = add_up(s.len(), |i| [s[i] * s[i], -seen.g[i] * s[i]]);
+        Sums { length2, gain, along: f64::NAN, speed2: f64::NAN, ..proof }
+    }
+
+    /// Moves `z` onto the set if it is off by more than rounding.
+    pub(super) fn tighten(&mut self, set: &Polyhedron, z: &mut [f64]) {
+        if set.violation(z) > VIOLATED * (1.0 + ops::norm(z)) {
+            self.aim.resize(z.len(), 0.0);
+            self.spare.resize(set.rhs().len(), 0.0);
+            self.aim.copy_from_slice(z);
+            set.project_with_multipliers(&self.aim, z, &mut self.spare);
+        }
+    }
+
+    /// `n` is normal at `x + s`, so its support is `<n, s>`.
+    fn custom(&mut self, set: &Set<R>, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+        self.stored.resize(s.len(), R::default());
+        for (v, (p, g)) in self.stored.iter_mut().zip(seen.point.iter().zip(seen.g)) {
+            *v = R::from_f64(p - tau * g);
+        }
+        set.project(&mut self.stored);
+        let (length2, gain) = step_to(&self.stored, seen, s);
+        let support = gain - length2 / tau;
+        let support = if support < 0.0 { 0.0 } else { support };
+        // The stored x - tau g and its projection are off by a rounding; so is n, by that over tau.
+        let (g, length) = (ops::norm(seen.g), length2.sqrt());
+        let size = ops::norm(seen.point) + length;
+        let doubt = 4.0 * R::UNIT_ROUNDOFF * ((size / tau + g) * (seen.radius + length) + g * size);
+        Sums {
+            length2,
+            gain,
+            residual2: length2 / (tau * tau),
+            support,
+            along: f64::NAN,
+            speed2: f64::NAN,
+            doubt,
+        }
+    }
+
+    /// The limit: the step to a minimiser of `<g, z>`, with `n = -g`.
+    fn vertex(&mut self, set: &Set<R>, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+        self.stored.resize(s.len(), R::default());
+        self.target.resize(s.len(), R::default());
+        for (v, g) in self.stored.iter_mut().zip(seen.g) {
+            *v = R::from_f64(*g);
+        }
+        if !set.minimise_linear(&self.stored, &mut self.target) {
+            return Sums::endless();
+        }
+        let (length2, gain) = step_to(&self.target, seen, s);
+        let size = ops::norm(seen.point) + length2.sqrt();
+        let doubt = 4.0 * R::UNIT_ROUNDOFF * ops::norm(seen.g) * size;
+        Sums { length2, gain, support: if gain < 0.0 { 0.0 } else { gain }, doubt, ..Sums::default() }
+    }
+}
+
+/// Writes `s = z - x`; returns `||s||^2` and `-<g, s>`.
+fn step_to<R: Real>(z: &[R], seen: Seen<'_>, s: &mut [f64]) -> (f64, f64) {
+    let [length2, gain] = add_up(s.len(), |i| {
+        s[i] = z[i].to_f64() - seen.point[i];
+        [s[i] * s[i], -seen.g[i] * s[i]]
+    });
+    (length2, gain)
+}
