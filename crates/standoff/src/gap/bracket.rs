@@ -25,9 +25,10 @@ impl Bracket {
         Self { radius, low: 0.0, high: f64::INFINITY, last: None, widths: [f64::INFINITY; 2] }
     }
 
-    /// Whether there is little left to search.
-    pub(super) fn is_narrow(&self) -> bool {
-        self.high <= self.low * (1.0 + 1e-6)
+    /// Whether a root that `exists` or is caught is not yet narrowed down: evaluations that improve no bound are part of
+    /// the search then.
+    pub(super) fn is_wide(&self, exists: bool) -> bool {
+        (exists || self.high.is_finite()) && self.high > self.low * (1.0 + 1e-6)
     }
 
     /// The next tau to look at after this one; `None` when there is none.

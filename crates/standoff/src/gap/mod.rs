@@ -123,27 +123,35 @@ impl<R: Real> Gauge<R> {
     pub fn measure(&mut self, set: &Set<R>, point: &[R], grad: &[R], side: Side, ask: Ask) -> Gap {
         assert_eq!(point.len(), set.dim());
         assert_eq!(grad.len(), set.dim());
-        self.step.clear();
         self.step.resize(point.len(), R::default());
+        let (gap, stepped) = self.bounds(set, point, grad, (side, ask));
+        if !stepped {
+            self.step.fill(R::default());
+        }
+        gap
+    }
+
+    /// The gap, and whether the step was written.
+    fn bounds(&mut self, set: &Set<R>, point: &[R], grad: &[R], (side, ask): (Side, Ask)) -> (Gap, bool) {
         let usable = self.radius.is_finite() && self.radius >= 0.0;
         let largest = largest_entry(grad);
-        if !(usable && largest.is_finite() && crate::ops::all_finite(point)) {
-            return Gap::UNKNOWN;
+        if !(usable && largest.is_finite() && largest_entry(point).is_finite()) {
+            return (Gap::UNKNOWN, false);
         }
         if largest == 0.0 || self.radius == 0.0 {
-            return Gap::ZERO;
+            return (Gap::ZERO, false);
         }
         // In units of a power of two near the largest entry squares neither overflow nor vanish, and no bit changes.
         let unit = power_of_two_near(largest);
         let sign = if side == Side::Min { 1.0 } else { -1.0 };
         self.path.load(grad, sign / unit);
         if !self.path.prepare(set, point, self.radius) {
-            return Gap::UNKNOWN;
+            return (Gap::UNKNOWN, false);
         }
         let upper = self.path.search(set, ask.scaled(1.0 / unit));
         let lower = self.path.write_step(&mut self.step);
         // Rounding may leave the gain of the step a few units above the bound.
-        Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }
+        (Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }, true)
     }
 
     /// The feasible step that attains the lower bound of the last measurement; 0 when that measured nothing.
@@ -152,16 +160,21 @@ impl<R: Real> Gauge<R> {
     }
 }
 
-/// `max |v_i|`; NaN if any entry is.
+/// `max |v_i|`; NaN if any entry is NaN or infinite.
 fn largest_entry<R: Real>(v: &[R]) -> f64 {
-    let mut largest = 0.0;
-    let mut sum = 0.0;
-    for e in v {
+    const LANES: usize = 8;
+    let (mut largest, mut flaw) = ([0.0; LANES], [0.0; LANES]);
+    let mut look = |lane: usize, e: &R| {
         let size = e.to_f64().abs();
-        largest = if size > largest { size } else { largest };
-        sum += size * 0.0;
+        largest[lane] = if size > largest[lane] { size } else { largest[lane] };
+        flaw[lane] += size * 0.0;
+    };
+    let whole = v.chunks_exact(LANES);
+    whole.remainder().iter().enumerate().for_each(|(lane, e)| look(lane, e));
+    for chunk in whole {
+        chunk.iter().enumerate().for_each(|(lane, e)| look(lane, e));
     }
-    largest + sum
+    largest.into_iter().fold(0.0, |a, b| if b > a { b } else { a }) + flaw.iter().sum::<f64>()
 }
 
 /// The power of two `p` with `p <= v < 2 p`, for a normal number `v`.

@@ -1,25 +1,25 @@
 //! One set of a product, as seen from the point: what the path needs to know of it.
 
 use super::projected;
-use super::round::{Plane, Round};
+use super::round::{Flat, Plane, Round};
 use super::sums::{Sums, add_up};
-use super::threshold::{Cross, Simplex};
+use super::threshold::{Cross, Crowd, Entries, Simplex};
 use crate::sets::{Affine, Ball, BoxSet, Halfspace, L1Ball};
 use crate::{Real, Set, ops};
 use std::ops::Range;
 
 /// A point this far outside, relative to the radius and the numbers of the set, is not there by rounding.
 const OUTSIDE: f64 = 1e-4;
-/// The relative error of the differences of gradients and of distances that make up a bound.
-const ROUNDING: f64 = 8.0 * f64::EPSILON;
+/// The relative error of the differences of gradients, and of distances, that make up a bound.
+pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// A part, with the coordinates it owns.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) range: Range<usize>,
     pub(super) shape: Shape,
-    /// What rounding may take from a bound.
-    doubt: f64,
+    /// What the rounding of differences of gradients may take from a bound, per unit of the radius.
+    noise: f64,
 }
 
 /// What the two vectors of a part hold. `w` is the gradient, or what matters of it.
@@ -34,9 +34,9 @@ pub(super) enum Shape {
     /// `base` is the unit vector from the centre to the point, `w` the gradient without its part along it.
     Round(Round),
     /// `base` are the weights, `w` the gradient above its smallest entry.
-    Simplex(Simplex),
+    Simplex(Crowd<Simplex>),
     /// `base` is the point, `w` the gradient.
-    Cross(Cross),
+    Cross(Crowd<Cross>),
     /// Known by its projection. `base` is the point, `w` the gradient; `rows` are the slacks if it is a polyhedron.
     Projected { norm2: f64, rows: Range<usize> },
 }
@@ -46,14 +46,13 @@ pub(super) struct Room<'a> {
     pub(super) w: &'a mut [f64],
     pub(super) base: &'a mut [f64],
     pub(super) slacks: &'a mut Vec<f64>,
-    /// The radius plus the length of the point: the scale of lengths here.
-    pub(super) size: f64,
+    pub(super) radius: f64,
 }
 
 impl Room<'_> {
     /// Whether a violation is too large for rounding.
     fn is_far(&self, violation: f64, scale: f64) -> bool {
-        !(violation <= OUTSIDE * (self.size + scale))
+        !(violation <= OUTSIDE * (self.radius + scale))
     }
 }
 
@@ -61,14 +60,6 @@ impl Part {
     /// Looks at a set that is not a product; `w` holds the gradient. `None` when the point is clearly outside.
     pub(super) fn new<R: Real>(set: &Set<R>, point: &[R], range: Range<usize>, mut room: Room<'_>) -> Option<Self> {
         let norm2 = ops::dot(room.w, room.w);
-        // Lengths that differences are taken of. Those of a box are single differences, exact to the last digit.
-        let size = match set {
-            _ if norm2 == 0.0 => 0.0,
-            Set::Free(_) | Set::Box(_) => 0.0,
-            Set::Ball(b) => room.size + b.radius(),
-            Set::Halfspace(h) => room.size + h.offset().abs() / h.normal_length(),
-            _ => room.size,
-        };
         let shape = match set {
             _ if norm2 == 0.0 => Shape::Free { norm2 },
             Set::Free(_) => Shape::Free { norm2 },
@@ -83,14 +74,16 @@ impl Part {
                 let from = room.slacks.len();
                 if let Set::Polyhedron(p) = set {
                     let (worst, scale) = projected::push_slacks(p, room.base, room.slacks);
-                    if room.is_far(worst, scale) {
+                    if room.is_far(worst, scale + ops::norm(point)) {
                         return None;
                     }
                 }
                 Shape::Projected { norm2, rows: from..room.slacks.len() }
             }
         };
-        Some(Self { range, shape, doubt: ROUNDING * norm2.sqrt() * size })
+        // A box works with single differences, exact to the last digit.
+        let exact = matches!(shape, Shape::Box { .. }) || matches!(set, Set::Free(_));
+        Some(Self { range, shape, noise: if exact { 0.0 } else { ROUNDING * norm2.sqrt() } })
     }
 
     /// The square of a bound on the gain per unit of length.
@@ -99,31 +92,59 @@ impl Part {
             Shape::Free { norm2 } | Shape::Box { norm2 } | Shape::Projected { norm2, .. } => *norm2,
             Shape::Plane(p) => p.norm2(),
             Shape::Round(r) => r.norm2(),
-            Shape::Simplex(s) => s.norm2(),
+            Shape::Simplex(c) => c.norm2(),
             Shape::Cross(c) => c.norm2(),
         }
     }
 
-    pub(super) fn doubt(&self) -> f64 {
-        self.doubt
+    pub(super) fn noise(&self) -> f64 {
+        self.noise
     }
 
-    /// Writes the path's step at `tau`, which may be infinite, and returns its sums. A projected part knows the path
-    /// only through its set: see [`projected`].
-    pub(super) fn at(&mut self, tau: f64, w: &[f64], base: &[f64], s: &mut [f64]) -> Sums {
+    /// The path's sums at `tau`, which may be infinite. A projected part knows the path only through its set: see
+    /// [`projected`].
+    pub(super) fn at(&mut self, tau: f64, entries: Entries<'_>) -> Sums {
         match &mut self.shape {
-            Shape::Free { norm2 } => {
-                for (si, wi) in s.iter_mut().zip(w) {
-                    *si = if *wi == 0.0 { 0.0 } else { -tau * wi };
-                }
-                Sums::straight(tau, *norm2)
-            }
-            Shape::Box { .. } => box_at(tau, w, base, s),
-            Shape::Plane(p) => p.at(tau, w, base, s),
-            Shape::Round(r) => r.at(tau, w, base, s),
-            Shape::Simplex(p) => p.at(tau, w, base, s),
-            Shape::Cross(p) => p.at(tau, w, base, s),
+            Shape::Free { norm2 } => Sums::straight(tau, *norm2),
+            Shape::Box { .. } => box_at(tau, entries.w, entries.base),
+            Shape::Plane(p) => p.at(tau),
+            Shape::Round(r) => r.at(tau),
+            Shape::Simplex(c) => c.at(tau, entries),
+            Shape::Cross(c) => c.at(tau, entries),
             Shape::Projected { .. } => Sums::endless(),
+        }
+    }
+
+    /// The last [`at`](Self::at) was not beyond the tau that is sought.
+    pub(super) fn prune(&mut self, entries: Entries<'_>) {
+        match &mut self.shape {
+            Shape::Simplex(c) => c.prune(entries),
+            Shape::Cross(c) => c.prune(entries),
+            _ => {}
+        }
+    }
+
+    /// Writes the path's step at `tau`, times a factor; nothing for a projected part.
+    pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, entries: &Entries<'_>, step: &mut [R]) {
+        let (w, base) = (entries.w, entries.base);
+        let flat = match &self.shape {
+            Shape::Projected { .. } => return,
+            Shape::Simplex(c) => return c.write(tau, factor, entries, step),
+            Shape::Cross(c) => return c.write(tau, factor, entries, step),
+            Shape::Box { .. } => {
+                for i in 0..step.len() {
+                    let (reach, _) = box_reach(tau, w[i], base[i]);
+                    step[i] = R::from_f64(-factor * reach.copysign(w[i]));
+                }
+                return;
+            }
+            Shape::Free { norm2 } => Flat { ahead: 0.0, sideways: if *norm2 > 0.0 { tau } else { 0.0 } },
+            Shape::Plane(p) => p.step(tau),
+            Shape::Round(r) => r.step(tau),
+        };
+        for i in 0..step.len() {
+            let ahead = if flat.ahead == 0.0 { 0.0 } else { flat.ahead * base[i] };
+            step[i] = R::from_f64(factor * (ahead - flat.sideways * w[i]));
         }
     }
 
@@ -151,34 +172,38 @@ fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, room: &mut Room<'_>)
     for i in 0..point.len() {
         let p = point[i].to_f64();
         let (below, above) = (p - lower[i].to_f64(), upper[i].to_f64() - p);
-        far |= room.is_far(-below, 0.0) || room.is_far(-above, 0.0);
+        far |= room.is_far(-below, p.abs()) || room.is_far(-above, p.abs());
         let ahead = if room.w[i] > 0.0 { below } else { above };
         room.base[i] = if ahead > 0.0 { ahead } else { 0.0 };
     }
     (!far).then_some(Shape::Box { norm2 })
 }
 
-/// `s_i` goes as far as its room allows; `n_i` takes up the rest of the gradient there.
-fn box_at(tau: f64, w: &[f64], room: &[f64], s: &mut [f64]) -> Sums {
+/// How far a coordinate with the gradient `w` goes, and whether its room stops it.
+#[inline(always)]
+fn box_reach(tau: f64, w: f64, room: f64) -> (f64, bool) {
+    let free = if w == 0.0 { 0.0 } else { tau * w.abs() };
+    if room < free { (room, true) } else { (free, false) }
+}
+
+/// Where the room ends, `n_i` takes up the rest of the gradient.
+fn box_at(tau: f64, w: &[f64], room: &[f64]) -> Sums {
     let inverse = 1.0 / tau;
-    let [length2, gain, residual2, support, along] = add_up(w.len(), |i| {
+    let [length2, gain, residual2, support, speed2] = add_up(w.len(), |i| {
         let slope = w[i].abs();
-        let free = if slope == 0.0 { 0.0 } else { tau * slope };
-        let stopped = room[i] < free;
-        let reach = if stopped { room[i] } else { free };
-        s[i] = -reach.copysign(w[i]);
+        let (reach, stopped) = box_reach(tau, w[i], room[i]);
         let rest = if stopped { room[i] * inverse } else { slope };
         let held = if stopped { room[i] * (slope - rest) } else { 0.0 };
         [reach * reach, slope * reach, rest * rest, held, if stopped { 0.0 } else { slope * slope }]
     });
-    let speed2 = along;
     Sums { length2, gain, residual2, support, along: tau * speed2, speed2, doubt: 0.0 }
 }
 
 fn ball<R: Real>(set: &Ball<R>, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
     let offset = ops::distance(point, set.centre());
     let slack = set.radius() - offset;
-    if room.is_far(-slack, set.radius()) {
+    let size = room.radius + set.radius() + ops::norm(point);
+    if room.is_far(-slack, size) {
         return None;
     }
     for i in 0..point.len() {
@@ -186,19 +211,20 @@ fn ball<R: Real>(set: &Ball<R>, point: &[R], room: &mut Room<'_>) -> Option<Shap
         room.base[i] = if offset > 0.0 { d / offset } else { 0.0 };
     }
     let slack = if slack > 0.0 { slack } else { 0.0 };
-    Some(Shape::Round(Round::new(room.w, room.base, offset, slack)))
+    Some(Shape::Round(Round::new(room.w, room.base, (offset, slack), size)))
 }
 
 fn plane<R: Real>(set: &Halfspace<R>, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
     let beyond = set.signed_distance(point);
-    if room.is_far(beyond, set.offset().abs() / set.normal_length()) {
+    let size = room.radius + set.offset().abs() / set.normal_length() + ops::norm(point);
+    if room.is_far(beyond, size) {
         return None;
     }
     for (b, a) in room.base.iter_mut().zip(set.normal()) {
         *b = a.to_f64() / set.normal_length();
     }
     let slack = if beyond < 0.0 { -beyond } else { 0.0 };
-    Some(Shape::Plane(Plane::new(room.w, room.base, slack)))
+    Some(Shape::Plane(Plane::new(room.w, room.base, slack, size)))
 }
 
 /// A step keeps the sum, so the point's own sum serves as the scale.
@@ -211,7 +237,7 @@ fn simplex<R: Real>(scale: f64, point: &[R], room: &mut Room<'_>) -> Option<Shap
     if room.is_far(below + (sum - scale).abs(), scale) {
         return None;
     }
-    Some(Shape::Simplex(Simplex::new(room.w)))
+    Some(Shape::Simplex(Crowd::simplex(room.w, scale)))
 }
 
 fn cross<R: Real>(set: &L1Ball, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
@@ -225,13 +251,14 @@ fn cross<R: Real>(set: &L1Ball, point: &[R], room: &mut Room<'_>) -> Option<Shap
         // A single point: a box without room.
         return Some(Shape::Box { norm2: ops::dot(room.w, room.w) });
     }
-    Some(Shape::Cross(Cross::new(room.w, if slack > 0.0 { slack } else { 0.0 })))
+    Some(Shape::Cross(Crowd::cross(room.w, set.radius(), if slack > 0.0 { slack } else { 0.0 })))
 }
 
 fn affine<R: Real>(set: &Affine, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+    let size = ops::norm(point);
     for (q, d) in set.basis().iter().zip(set.rhs()) {
         let along = ops::sum_of(q.len(), |i| q[i] * point[i].to_f64());
-        if room.is_far((along - d).abs(), d.abs()) {
+        if room.is_far((along - d).abs(), d.abs() + size) {
             return None;
         }
     }

@@ -10,9 +10,11 @@ use super::cone::{self, Answer};
 use super::part::{Part, Room, Shape};
 use super::projected::{Projector, Seen};
 use super::sums::Sums;
+use super::threshold::Entries;
 use super::Ask;
 use crate::sets::Polyhedron;
 use crate::{Real, Set, ops};
+use std::ops::Range;
 
 /// Evaluations after which the bounds are as good as they get; 10 are many.
 const MOST: usize = 80;
@@ -23,38 +25,64 @@ const EQUAL: f64 = 4.0 * f64::EPSILON;
 #[derive(Debug)]
 pub(super) struct Path<R> {
     parts: Vec<Part>,
-    /// The gradient, or what matters of it; `base` as the [`Shape`] says; the step at hand and the best one.
-    w: Vec<f64>,
-    base: Vec<f64>,
+    vectors: Vectors,
+    /// For projected parts: the slacks of the polyhedra, the step at hand and the best one.
+    slacks: Vec<f64>,
     trial: Vec<f64>,
     best: Vec<f64>,
-    slacks: Vec<f64>,
     projector: Projector<R>,
     radius: f64,
-    /// `best`, shortened to the radius, gains this much.
+    /// The step at `tau`, times `factor` to fit the radius, gains `lower`.
     lower: f64,
-    /// Nothing gains more than this, rounding aside.
+    tau: f64,
+    factor: f64,
+    /// Nothing gains more than this, rounding aside; and what rounding may have taken from it.
     upper: f64,
-    /// What rounding may have taken from `upper`.
     doubt: f64,
+    /// What rounding may have taken from every bound.
+    noise: f64,
     /// `radius ||g||`, which nothing gains more than on any set.
     most: f64,
+}
+
+/// Per coordinate: the gradient, or what matters of it, and `base`, as the [`Shape`] says; and of both the entries that
+/// may still change, for the parts that keep such a list.
+#[derive(Debug, Default)]
+struct Vectors {
+    w: Vec<f64>,
+    base: Vec<f64>,
+    kept_w: Vec<f64>,
+    kept_base: Vec<f64>,
+}
+
+impl Vectors {
+    fn of(&mut self, range: &Range<usize>) -> Entries<'_> {
+        let kept = if self.kept_w.is_empty() { 0..0 } else { range.clone() };
+        Entries {
+            w: &self.w[range.clone()],
+            base: &self.base[range.clone()],
+            kept_w: &mut self.kept_w[kept.clone()],
+            kept_base: &mut self.kept_base[kept],
+        }
+    }
 }
 
 impl<R> Default for Path<R> {
     fn default() -> Self {
         Self {
             parts: vec![],
-            w: vec![],
-            base: vec![],
+            vectors: Vectors::default(),
+            slacks: vec![],
             trial: vec![],
             best: vec![],
-            slacks: vec![],
             projector: Projector::default(),
             radius: f64::NAN,
             lower: f64::NAN,
+            tau: f64::NAN,
+            factor: f64::NAN,
             upper: f64::NAN,
             doubt: f64::NAN,
+            noise: f64::NAN,
             most: f64::NAN,
         }
     }
@@ -63,13 +91,10 @@ impl<R> Default for Path<R> {
 impl<R: Real> Path<R> {
     /// Takes the gradient, times a factor.
     pub(super) fn load(&mut self, grad: &[R], factor: f64) {
-        let n = grad.len();
-        self.w.clear();
-        self.w.extend(grad.iter().map(|g| g.to_f64() * factor));
-        self.base.resize(n, 0.0);
-        self.trial.resize(n, 0.0);
-        self.best.clear();
-        self.best.resize(n, 0.0);
+        let Vectors { w, base, .. } = &mut self.vectors;
+        w.clear();
+        w.extend(grad.iter().map(|g| g.to_f64() * factor));
+        base.resize(grad.len(), 0.0);
     }
 
     /// Looks at every part of the set; `false` when the point is clearly outside.
@@ -77,13 +102,22 @@ impl<R: Real> Path<R> {
         self.parts.clear();
         self.slacks.clear();
         self.radius = radius;
-        self.most = radius * ops::norm(&self.w);
+        self.most = radius * ops::norm(&self.vectors.w);
         if !self.prepare_parts(set, point, 0) {
             return false;
         }
+        let length_if = |any: bool| if any { point.len() } else { 0 };
+        let crowd = length_if(self.parts.iter().any(|p| matches!(p.shape, Shape::Simplex(_) | Shape::Cross(_))));
+        self.vectors.kept_w.resize(crowd, 0.0);
+        self.vectors.kept_base.resize(crowd, 0.0);
+        let projected = length_if(self.parts.iter().any(|p| matches!(p.shape, Shape::Projected { .. })));
+        self.trial.resize(projected, 0.0);
+        self.best.resize(projected, 0.0);
         let norm2: f64 = self.parts.iter().map(Part::norm2).sum();
         (self.lower, self.upper) = (0.0, radius * norm2.sqrt());
-        self.doubt = self.parts.iter().map(Part::doubt).sum();
+        (self.tau, self.factor) = (0.0, 0.0);
+        self.noise = radius * self.parts.iter().map(Part::noise).sum::<f64>();
+        self.doubt = 0.0;
         true
     }
 
@@ -96,10 +130,10 @@ impl<R: Real> Path<R> {
         }
         let range = start..start + point.len();
         let room = Room {
-            w: &mut self.w[range.clone()],
-            base: &mut self.base[range.clone()],
+            w: &mut self.vectors.w[range.clone()],
+            base: &mut self.vectors.base[range.clone()],
             slacks: &mut self.slacks,
-            size: self.radius + ops::norm(point),
+            radius: self.radius,
         };
         let part = Part::new(set, point, range, room);
         let inside = part.is_some();
@@ -107,30 +141,38 @@ impl<R: Real> Path<R> {
         inside
     }
 
-    /// Writes the step at `tau` into `trial` and lets both bounds profit.
+    /// Follows the path to `tau` and lets both bounds profit.
     fn evaluate(&mut self, set: &Set<R>, tau: f64) -> Sums {
         let mut sums = Sums::default();
         for (index, part) in self.parts.iter_mut().enumerate() {
             let r = part.range.clone();
-            let (g, point, s) = (&self.w[r.clone()], &self.base[r.clone()], &mut self.trial[r]);
             sums.add(&match &part.shape {
                 Shape::Projected { rows, .. } => {
+                    let (g, point) = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
                     let seen = Seen { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
+                    let s = &mut self.trial[r];
                     leaf(set, &mut index.clone()).map_or_else(Sums::endless, |l| self.projector.at(l, tau, seen, s))
                 }
-                _ => part.at(tau, g, point, s),
+                _ => part.at(tau, self.vectors.of(&r)),
             });
         }
-        self.profit(&sums);
+        self.profit(tau, &sums);
+        // Not yet at the radius, and never again this far from it.
+        if tau.is_finite() && sums.length2.sqrt() <= self.radius {
+            for part in &mut self.parts {
+                let r = part.range.clone();
+                part.prune(self.vectors.of(&r));
+            }
+        }
         sums
     }
 
-    /// Keeps what the sums of `trial` prove. NaN proves nothing.
-    fn profit(&mut self, sums: &Sums) {
+    /// Keeps what the sums at `tau` prove. NaN proves nothing.
+    fn profit(&mut self, tau: f64, sums: &Sums) {
         let length = sums.length2.sqrt();
-        let gain = if length > self.radius { sums.gain * (self.radius / length) } else { sums.gain };
-        if gain > self.lower && length.is_finite() {
-            self.lower = gain;
+        let factor = if length > self.radius { self.radius / length } else { 1.0 };
+        if sums.gain * factor > self.lower && length.is_finite() {
+            (self.lower, self.tau, self.factor) = (sums.gain * factor, tau, factor);
             std::mem::swap(&mut self.trial, &mut self.best);
         }
         self.prove(sums);
@@ -138,9 +180,9 @@ impl<R: Real> Path<R> {
 
     /// Keeps the upper bound.
     fn prove(&mut self, sums: &Sums) {
-        let bound = self.radius * sums.residual2.sqrt() + sums.support + sums.doubt;
-        if bound < self.upper {
-            self.upper = bound;
+        let bound = self.radius * sums.residual2.sqrt() + sums.support;
+        if bound + sums.doubt < self.upper + self.doubt {
+            (self.upper, self.doubt) = (bound, sums.doubt);
         }
     }
 
@@ -150,52 +192,63 @@ impl<R: Real> Path<R> {
         if self.upper == 0.0 {
             return 0.0;
         }
-        let terms = 8.0 + (self.w.len() as f64).sqrt();
-        let bound = if self.upper + self.doubt < self.most { self.upper + self.doubt } else { self.most };
+        let terms = 8.0 + (self.vectors.w.len() as f64).sqrt();
+        let bound = self.upper + self.doubt + self.noise;
+        let bound = if bound < self.most { bound } else { self.most };
         bound * (1.0 + terms * f64::EPSILON)
     }
 
     fn is_settled(&self, ask: Ask) -> bool {
-        self.upper - self.lower <= EQUAL * self.upper || ask.settled(self.lower, self.allowed())
+        self.upper - self.lower <= EQUAL * self.upper + self.doubt + self.noise || ask.settled(self.lower, self.allowed())
     }
 
     /// Brings the bounds together and returns the upper one.
     pub(super) fn search(&mut self, set: &Set<R>, ask: Ask) -> f64 {
+        // Up to here the path is no longer than the radius.
         let start = self.radius * (self.radius / self.upper);
         if self.is_settled(ask) {
             return self.allowed();
         }
-        if let Set::Polyhedron(p) = set {
-            match self.ask_cone_program(p) {
-                Some(tau) => self.close_in(set, tau, ask),
-                None => self.close_in(set, start, ask),
-            }
-        } else if self.evaluate(set, f64::INFINITY).length2.sqrt() > self.radius {
-            self.close_in(set, start, ask);
-        }
+        let guess = match set {
+            Set::Polyhedron(p) => self.ask_cone_program(p),
+            _ if self.evaluate(set, f64::INFINITY).length2.sqrt() <= self.radius => return self.allowed(),
+            _ => self.closed_form(),
+        };
+        self.close_in(set, guess.filter(|&tau| tau > start).unwrap_or(start), ask);
         self.allowed()
+    }
+
+    /// Where the path of a single ball reaches the radius.
+    fn closed_form(&self) -> Option<f64> {
+        match self.parts.as_slice() {
+            [Part { shape: Shape::Round(ball), .. }] => Some(ball.tau_at(self.radius)),
+            _ => None,
+        }
     }
 
     /// One cone program brings both bounds close together; returns where the path should be looked at next.
     fn ask_cone_program(&mut self, set: &Polyhedron) -> Option<f64> {
-        let seen = Seen { g: &self.w, point: &self.base, slacks: &self.slacks, radius: self.radius };
+        let (g, point) = (&self.vectors.w, &self.vectors.base);
+        let seen = Seen { g, point, slacks: &self.slacks, radius: self.radius };
         let Answer { step, multipliers } = cone::solve(set, &seen)?;
         let proof = super::projected::dual(set, &seen, &multipliers, &mut self.trial);
-        for (t, (p, s)) in self.trial.iter_mut().zip(self.base.iter().zip(&step)) {
+        for (t, (p, s)) in self.trial.iter_mut().zip(point.iter().zip(&step)) {
             *t = p + s;
         }
         self.projector.tighten(set, &mut self.trial);
-        for (t, p) in self.trial.iter_mut().zip(&self.base) {
+        for (t, p) in self.trial.iter_mut().zip(point) {
             *t -= p;
         }
-        let sums = Sums { length2: ops::dot(&self.trial, &self.trial), gain: -ops::dot(&self.w, &self.trial), ..proof };
-        self.profit(&sums);
+        let sums = Sums { length2: ops::dot(&self.trial, &self.trial), gain: -ops::dot(g, &self.trial), ..proof };
+        self.profit(f64::NAN, &sums);
         Some(self.radius / proof.residual2.sqrt())
     }
 
     /// Looks for `||s(tau)|| = radius`, from a first guess.
     fn close_in(&mut self, set: &Set<R>, start: f64, ask: Ask) {
         let mut bracket = Bracket::new(self.radius);
+        // Beyond the limit of a path that is known in closed form there is a root; one that is only looked at may rest.
+        let exists = !self.parts.iter().any(|p| matches!(p.shape, Shape::Projected { .. }));
         let mut tau = start;
         let mut idle = 0;
         for _ in 0..MOST {
@@ -206,30 +259,40 @@ impl<R: Real> Path<R> {
             let sums = self.evaluate(set, tau);
             idle = if before == (self.lower, self.upper) { idle + 1 } else { 0 };
             match bracket.next(tau, &sums) {
-                Some(next) if idle < 2 || !bracket.is_narrow() => tau = next,
+                Some(next) if idle < 2 || bracket.is_wide(exists) => tau = next,
                 _ => return,
             }
         }
     }
 
     /// Writes the best step, not longer than the radius when stored, and returns what it gains.
-    pub(super) fn write_step(&self, step: &mut [R]) -> f64 {
-        let longest = self.radius * (1.0 - 2.0 * f64::EPSILON);
-        let mut length = ops::norm(&self.best);
-        let mut factor = 1.0;
-        // Storing may lengthen the step again: a second round takes that off.
-        for _ in 0..2 {
-            if length > longest {
-                factor *= longest / length * (1.0 - R::UNIT_ROUNDOFF);
+    pub(super) fn write_step(&mut self, step: &mut [R]) -> f64 {
+        if self.lower <= 0.0 {
+            step.fill(R::default());
+            return 0.0;
+        }
+        for part in &self.parts {
+            let r = part.range.clone();
+            if let Shape::Projected { .. } = part.shape {
+                for (stored, s) in step[r.clone()].iter_mut().zip(&self.best[r]) {
+                    *stored = R::from_f64(self.factor * s);
+                }
+            } else {
+                part.write(self.tau, self.factor, &self.vectors.of(&r), &mut step[r]);
             }
-            for (stored, s) in step.iter_mut().zip(&self.best) {
-                *stored = R::from_f64(s * factor);
+        }
+        // Rounding, above all that of storing, may have lengthened the step; a shorter one is as feasible.
+        let length = ops::norm(step);
+        let longest = self.radius * (1.0 - 4.0 * f64::EPSILON);
+        if length > longest {
+            let factor = longest / length * (1.0 - 2.0 * R::UNIT_ROUNDOFF);
+            for stored in step.iter_mut() {
+                *stored = R::from_f64(factor * stored.to_f64());
             }
-            length = ops::norm(step);
         }
         let gain = |p: &Part| {
             let r = p.range.clone();
-            p.gain(&self.w[r.clone()], &self.base[r.clone()], &step[r])
+            p.gain(&self.vectors.w[r.clone()], &self.vectors.base[r.clone()], &step[r])
         };
         let total: f64 = self.parts.iter().map(gain).sum();
         if total > 0.0 { total } else { 0.0 }

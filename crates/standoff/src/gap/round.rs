@@ -1,6 +1,7 @@
 //! The half-space and the ball. Seen from the point, only one direction matters beside the gradient: everything happens
 //! in a plane, and the path is known in closed form.
 
+use super::part::ROUNDING;
 use super::sums::Sums;
 use crate::ops;
 
@@ -16,26 +17,28 @@ fn split(w: &mut [f64], e: &[f64]) -> f64 {
     along
 }
 
-/// `s = ahead e - sideways r`, for a direction `e` and the rest `r` of the gradient.
-fn combine(s: &mut [f64], (ahead, e): (f64, &[f64]), (sideways, r): (f64, &[f64])) {
-    for i in 0..s.len() {
-        s[i] = ahead * e[i] - sideways * r[i];
-    }
+/// A step `ahead e - sideways r`, for a direction `e` and the rest `r` of the gradient.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Flat {
+    pub(super) ahead: f64,
+    pub(super) sideways: f64,
 }
 
 /// `<e, z - x> <= slack` with a unit normal `e`: the gradient is `along e + rest`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plane {
     slack: f64,
+    /// The numbers that the slack is the difference of are about this large.
+    size: f64,
     along: f64,
     rest2: f64,
 }
 
 impl Plane {
     /// `normal` has length one; `w` holds the gradient and is left with its rest.
-    pub(super) fn new(w: &mut [f64], normal: &[f64], slack: f64) -> Self {
+    pub(super) fn new(w: &mut [f64], normal: &[f64], slack: f64, size: f64) -> Self {
         let along = split(w, normal);
-        Self { slack, along, rest2: ops::dot(w, w) }
+        Self { slack, size, along, rest2: ops::dot(w, w) }
     }
 
     pub(super) fn norm2(&self) -> f64 {
@@ -47,17 +50,25 @@ impl Plane {
         -(rest_s + self.along * normal_s)
     }
 
-    pub(super) fn at(&self, tau: f64, rest: &[f64], normal: &[f64], s: &mut [f64]) -> Sums {
-        if tau.is_infinite() && (self.rest2 > 0.0 || self.along > 0.0) {
-            return Sums::endless();
-        }
-        if -tau * self.along <= self.slack || self.along == 0.0 {
-            combine(s, (-tau * self.along, normal), (tau, rest));
+    fn is_stopped(&self, tau: f64) -> bool {
+        self.along < 0.0 && -tau * self.along > self.slack
+    }
+
+    /// The step at `tau`: the normal component stops at the slack.
+    pub(super) fn step(&self, tau: f64) -> Flat {
+        let ahead = if self.is_stopped(tau) { self.slack } else { -tau * self.along };
+        Flat { ahead, sideways: if self.rest2 > 0.0 { tau } else { 0.0 } }
+    }
+
+    pub(super) fn at(&self, tau: f64) -> Sums {
+        if !self.is_stopped(tau) {
             return Sums::straight(tau, self.norm2());
         }
-        // The normal component stops at the slack; n = pressure e takes up what the gradient still presses.
-        let sideways = if self.rest2 > 0.0 { tau } else { 0.0 };
-        combine(s, (self.slack, normal), (sideways, rest));
+        if tau.is_infinite() && self.rest2 > 0.0 {
+            return Sums::endless();
+        }
+        // n = pressure e takes up what the gradient still presses.
+        let Flat { sideways, .. } = self.step(tau);
         let held = self.slack / tau;
         let pressure = -self.along - held;
         Sums {
@@ -67,7 +78,7 @@ impl Plane {
             support: pressure * self.slack,
             along: sideways * self.rest2,
             speed2: self.rest2,
-            doubt: 0.0,
+            doubt: ROUNDING * pressure * self.size,
         }
     }
 }
@@ -79,15 +90,17 @@ pub(super) struct Round {
     offset: f64,
     /// The ball's radius less the offset.
     slack: f64,
+    /// The numbers that the slack is the difference of are about this large.
+    size: f64,
     along: f64,
     rest: f64,
 }
 
 impl Round {
     /// `e` is the unit vector from the centre to the point, or 0; `w` holds the gradient and is left with its rest.
-    pub(super) fn new(w: &mut [f64], e: &[f64], offset: f64, slack: f64) -> Self {
+    pub(super) fn new(w: &mut [f64], e: &[f64], (offset, slack): (f64, f64), size: f64) -> Self {
         let along = if offset > 0.0 { split(w, e) } else { 0.0 };
-        Self { offset, slack, along, rest: ops::norm(w) }
+        Self { offset, slack, size, along, rest: ops::norm(w) }
     }
 
     pub(super) fn norm2(&self) -> f64 {
@@ -99,18 +112,27 @@ impl Round {
         -(rest_s + self.along * e_s)
     }
 
-    pub(super) fn at(&self, tau: f64, rest: &[f64], e: &[f64], s: &mut [f64]) -> Sums {
-        let (mut ahead, mut sideways) = (-tau * self.along, tau * self.rest);
-        let sums = match Aim::new(self, tau) {
-            Aim { excess, .. } if excess <= 0.0 => Sums::straight(tau, self.norm2()),
-            aim => {
-                (ahead, sideways) = self.step_to_sphere(&aim);
-                self.on_the_sphere(tau, &aim, ahead, sideways)
-            }
-        };
-        let per_rest = if self.rest > 0.0 { sideways / self.rest } else { 0.0 };
-        combine(s, (ahead, e), (per_rest, rest));
-        sums
+    /// The step at `tau`.
+    pub(super) fn step(&self, tau: f64) -> Flat {
+        let aim = Aim::new(self, tau);
+        if aim.excess <= 0.0 {
+            return Flat { ahead: -tau * self.along, sideways: tau };
+        }
+        let (ahead, sideways) = self.step_to_sphere(&aim);
+        Flat { ahead, sideways: if self.rest > 0.0 { sideways / self.rest } else { 0.0 } }
+    }
+
+    pub(super) fn at(&self, tau: f64) -> Sums {
+        let aim = Aim::new(self, tau);
+        if aim.excess <= 0.0 { Sums::straight(tau, self.norm2()) } else { self.on_the_sphere(tau, &aim) }
+    }
+
+    /// The tau at which the path, out on the sphere, is `reach` long; NaN or not positive if there is none. The triangle of
+    /// centre, point and arrival has the sides `offset`, `reach` and the ball's radius, and `v` points at the arrival.
+    pub(super) fn tau_at(&self, reach: f64) -> f64 {
+        let ahead = 0.5 * (self.slack * (2.0 * self.offset + self.slack) - reach * reach) / self.offset;
+        let sideways = (reach * reach - ahead * ahead).sqrt();
+        self.offset * sideways / (self.along * sideways + self.rest * (self.offset + ahead))
     }
 
     /// `radius v/||v|| - offset e`, without the cancellation in `radius - offset`.
@@ -119,7 +141,8 @@ impl Round {
     }
 
     /// `n` is a multiple of `v`, of length `excess / tau`: its support is that times `radius - <offset e, v/||v||>`.
-    fn on_the_sphere(&self, tau: f64, aim: &Aim, ahead: f64, sideways: f64) -> Sums {
+    fn on_the_sphere(&self, tau: f64, aim: &Aim) -> Sums {
+        let (ahead, sideways) = self.step_to_sphere(aim);
         // The derivative of the projection keeps only what is tangent to the sphere.
         let slip = (-self.along * aim.side - self.rest * aim.forward) * aim.shrink;
         let length2 = ahead * ahead + sideways * sideways;
@@ -131,7 +154,7 @@ impl Round {
             support: press * (self.slack + self.offset * aim.turned()),
             along: slip * (ahead * aim.side - sideways * aim.forward),
             speed2: slip * slip,
-            doubt: 0.0,
+            doubt: ROUNDING * press * self.size,
         }
     }
 }
