@@ -179,6 +179,12 @@ fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, room: &mut Room<'_>)
     (!far).then_some(Shape::Box { norm2 })
 }
 
+/// A single point is a box without room.
+fn no_room(room: &mut Room<'_>) -> Shape {
+    room.base.fill(0.0);
+    Shape::Box { norm2: ops::dot(room.w, room.w) }
+}
+
 /// How far a coordinate with the gradient `w` goes, and whether its room stops it.
 #[inline(always)]
 fn box_reach(tau: f64, w: f64, room: f64) -> (f64, bool) {
@@ -205,6 +211,9 @@ fn ball<R: Real>(set: &Ball<R>, point: &[R], room: &mut Room<'_>) -> Option<Shap
     let size = room.radius + set.radius() + ops::norm(point);
     if room.is_far(-slack, size) {
         return None;
+    }
+    if set.radius() == 0.0 {
+        return Some(no_room(room));
     }
     for i in 0..point.len() {
         let d = point[i].to_f64() - set.centre()[i].to_f64();
@@ -247,9 +256,8 @@ fn cross<R: Real>(set: &L1Ball, point: &[R], room: &mut Room<'_>) -> Option<Shap
     if room.is_far(-slack, set.radius()) {
         return None;
     }
-    if slack <= 0.0 && sum == 0.0 {
-        // A single point: a box without room.
-        return Some(Shape::Box { norm2: ops::dot(room.w, room.w) });
+    if set.radius() == 0.0 {
+        return Some(no_room(room));
     }
     Some(Shape::Cross(Crowd::cross(room.w, set.radius(), if slack > 0.0 { slack } else { 0.0 })))
 }

@@ -171,7 +171,7 @@ impl<R: Real> Path<R> {
     fn profit(&mut self, tau: f64, sums: &Sums) {
         let length = sums.length2.sqrt();
         let factor = if length > self.radius { self.radius / length } else { 1.0 };
-        if sums.gain * factor > self.lower && length.is_finite() {
+        if sums.gain * factor >= self.lower && length.is_finite() {
             (self.lower, self.tau, self.factor) = (sums.gain * factor, tau, factor);
             std::mem::swap(&mut self.trial, &mut self.best);
         }
@@ -187,9 +187,9 @@ impl<R: Real> Path<R> {
     }
 
     /// The upper bound with an allowance for rounding: sums of positive terms are exact up to some `sqrt(n)` units, and
-    /// differences up to the doubt of the parts. What is exactly 0 (no gradient, no room) stays 0.
+    /// differences up to doubt and noise. What is exactly 0 (no gradient, no room) stays 0.
     fn allowed(&self) -> f64 {
-        if self.upper == 0.0 {
+        if self.upper == 0.0 && self.doubt == 0.0 {
             return 0.0;
         }
         let terms = 8.0 + (self.vectors.w.len() as f64).sqrt();

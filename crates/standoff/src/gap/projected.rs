@@ -9,6 +9,9 @@ use crate::{Real, Set, ops};
 /// away is only as exact as the distance allows.
 const VIOLATED: f64 = 1e-14;
 
+/// A projection that starts this many times farther away than the set is large is done twice.
+const FAR: f64 = 4.0;
+
 /// Scratch space; nothing is allocated here after the first use.
 #[derive(Debug)]
 pub(super) struct Projector<R> {
@@ -108,12 +111,17 @@ impl<R: Real> Projector<R> {
             *v = R::from_f64(p - tau * g);
         }
         set.project(&mut self.stored);
+        let (g, size) = (ops::norm(seen.g), ops::norm(seen.point));
+        if tau * g > FAR * (size + seen.radius) {
+            // From far away it lands beside the set by a rounding of that distance; from there it does not.
+            set.project(&mut self.stored);
+        }
         let (length2, gain) = step_to(&self.stored, seen, s);
         let support = gain - length2 / tau;
         let support = if support < 0.0 { 0.0 } else { support };
         // The stored x - tau g and its projection are off by a rounding; so is n, by that over tau.
-        let (g, length) = (ops::norm(seen.g), length2.sqrt());
-        let size = ops::norm(seen.point) + length;
+        let length = length2.sqrt();
+        let size = size + length;
         let doubt = 4.0 * R::UNIT_ROUNDOFF * ((size / tau + g) * (seen.radius + length) + g * size);
         Sums {
             length2,

@@ -213,7 +213,7 @@ impl<K: Rule> Crowd<K> {
     /// The sums at `tau`. The first finite `tau` must not be beyond the one that is sought.
     pub(super) fn at(&mut self, tau: f64, mut entries: Entries<'_>) -> Sums {
         if tau.is_infinite() {
-            self.limit = self.find(tau, entries.w, entries.base);
+            self.limit = self.find(tau, entries.w, entries.base, 0.0);
             return self.sums(&self.limit, entries.w, entries.base);
         }
         if self.kept.is_none() {
@@ -221,7 +221,7 @@ impl<K: Rule> Crowd<K> {
         }
         let kept = self.kept.unwrap_or(0);
         let (w, base) = (&entries.kept_w[..kept], &entries.kept_base[..kept]);
-        self.level = self.find(tau, w, base);
+        self.level = self.find(tau, w, base, self.gone.weight);
         self.sums(&self.level, w, base)
     }
 
@@ -238,8 +238,8 @@ impl<K: Rule> Crowd<K> {
         } else if tau == self.level.tau {
             self.level
         } else {
-            let kept = self.kept.unwrap_or(0);
-            self.find(tau, &entries.kept_w[..kept], &entries.kept_base[..kept])
+            // Whatever is gone by now may not have been gone there.
+            self.find(tau, w, base, 0.0)
         };
         let outside = level.height > self.rule.floor(tau);
         for i in 0..step.len() {
@@ -258,15 +258,12 @@ impl<K: Rule> Crowd<K> {
     /// The `m` with `sum_i max(weight_i + rise_i - m, 0) = sum_i weight_i + slack`, by Newton's method on this convex
     /// decreasing function of `m`. After the first step `m` only grows and the active entries only become fewer; when
     /// their number stays the same, `m` is exact. In this form, `m = (sum_active rise - sum_others weight - slack) / count`,
-    /// the weights of active entries never enter and short steps keep all their digits.
-    fn find(&self, tau: f64, w: &[f64], base: &[f64]) -> Level {
+    /// the weights of active entries never enter and short steps keep all their digits. `gone` is the weight of entries
+    /// that are not among these.
+    fn find(&self, tau: f64, w: &[f64], base: &[f64], gone: f64) -> Level {
         let Level { tau: from, height, slope } = self.level;
-        let mut level = Level { tau, height: f64::NEG_INFINITY, slope: 0.0 };
-        let mut gone = 0.0;
-        if tau.is_finite() {
-            level.height = height + slope * (tau - from);
-            gone = self.gone.weight;
-        }
+        let height = if tau.is_finite() { height + slope * (tau - from) } else { f64::NEG_INFINITY };
+        let mut level = Level { tau, height, slope: 0.0 };
         let mut before = f64::NAN;
         for pass in 0..PASSES {
             let [count, rise, lost, rate] = add_up(w.len(), |i| {

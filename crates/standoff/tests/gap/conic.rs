@@ -132,9 +132,10 @@ pub(crate) fn gap(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> Opti
     objective.resize(program.variables, 0.0);
     let settings = DefaultSettings {
         verbose: false,
-        tol_gap_abs: 1e-11,
-        tol_gap_rel: 1e-11,
-        tol_feas: 1e-11,
+        max_threads: 1,
+        tol_gap_abs: 1e-9,
+        tol_gap_rel: 1e-9,
+        tol_feas: 1e-9,
         ..DefaultSettings::default()
     };
     let quadratic = CscMatrix::zeros((program.variables, program.variables));
@@ -142,6 +143,5 @@ pub(crate) fn gap(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> Opti
     let mut solver =
         DefaultSolver::new(&quadratic, &objective, &columns, &program.rhs, &program.cones, settings).ok()?;
     solver.solve();
-    let done = matches!(solver.solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved);
-    done.then(|| -solver.solution.obj_val * norm * radius)
+    (solver.solution.status == SolverStatus::Solved).then(|| -solver.solution.obj_val * norm * radius)
 }
