@@ -1,0 +1,171 @@
+//! The paper's methods and the default on the first games of the zoo, judged by a verifier that shares no code with them.
+
+mod common;
+
+use common::verify::judge;
+use standoff::zoo::{self, Class};
+use standoff::{Choice, Constants, Mode, Point, Settings, Solution, StopReason, ops, solve};
+
+fn run(name: &str, method: Choice, eps: f64, max_gradients: u64) -> (zoo::Instance, Solution<f64>) {
+    let mut i = (zoo::find(name).expect("in the zoo").make)();
+    let settings = Settings { method, max_gradients, ..Settings::eps(eps) };
+    let end = solve(&mut i.game, &i.start, &settings).unwrap();
+    (i, end)
+}
+
+#[test]
+fn auto_reaches_1e_4_on_every_concave_and_pl_game_without_constants() {
+    for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave) {
+        let (mut i, end) = run(e.name, Choice::default(), 1e-4, 300_000);
+        assert_eq!(end.reason, StopReason::Converged, "{}: {end:?}", e.name);
+        let verdict = judge(&mut i.game, &end.point, 1.0);
+        assert!(verdict.holds(1e-4), "{}: {verdict:?}", e.name);
+    }
+}
+
+#[test]
+fn auto_finds_the_listed_answers() {
+    for (name, tolerance) in [
+        ("abs", 1e-3),
+        ("kink", 1e-3),
+        ("saddle2d", 1e-3),
+        ("trap", 1e-3),
+        ("pl-line", 1e-3),
+        ("robust-regression", 1e-2),
+        ("rps", 1e-3),
+        ("matrix-2x2", 1e-3),
+        ("bilinear", 1e-3),
+    ] {
+        let (i, end) = run(name, Choice::default(), 1e-5, 300_000);
+        assert_eq!(end.reason, StopReason::Converged, "{name}");
+        let near = i.answers.iter().map(|a| ops::distance(&a.point.x, &end.point.x)).fold(f64::INFINITY, f64::min);
+        assert!(near <= tolerance, "{name}: {:?} is {near} from every answer", end.point);
+    }
+}
+
+/// Every constant-driven method on every game it covers, at an accuracy it can afford.
+#[test]
+fn the_papers_methods_converge_on_the_games_their_theorems_cover() {
+    for e in zoo::all() {
+        let i = (e.make)();
+        let Some(c) = i.constants else { continue };
+        let bounded = i.game.y_set().radius_around(&i.game.y_set().centre()).is_finite();
+        for name in ["multistep", "regularised", "frank-wolfe"] {
+            let covered = match (name, e.class) {
+                (_, Class::NonConcave) => false,
+                ("multistep", Class::Concave) => false,
+                ("multistep", _) => true,
+                (_, Class::Pl) => false,
+                _ => bounded,
+            };
+            // The dearest games of the worst-case schedules are left to `auto`.
+            if !covered || c.l12 > 20.0 || e.name.contains("50") {
+                continue;
+            }
+            let eps = if name == "multistep" { 1e-3 } else { 1e-1 };
+            let (mut i, end) = run(e.name, Choice::named(name).with(c), eps, 2_000_000);
+            assert_eq!(end.reason, StopReason::Converged, "{name} on {}: {end:?}", e.name);
+            assert!(judge(&mut i.game, &end.point, 1.0).holds(eps), "{name} on {}", e.name);
+        }
+    }
+}
+
+#[test]
+fn nothing_ends_as_converged_that_the_verifier_refuses() {
+    for e in zoo::all() {
+        for name in ["auto", "multistep", "regularised", "frank-wolfe"] {
+            let mut i = (e.make)();
+            let method = Choice { constants: i.constants, ..Choice::named(name) };
+            let settings = Settings { method, max_gradients: 3_000, ..Settings::eps(1e-2) };
+            let Ok(end) = solve(&mut i.game, &i.start, &settings) else { continue };
+            let verdict = judge(&mut i.game, &end.point, 1.0);
+            assert!(verdict.outside <= 1e-9, "{name} on {} left its sets: {verdict:?}", e.name);
+            if end.reason == StopReason::Converged {
+                assert!(verdict.holds(1e-2), "{name} on {}: {verdict:?}", e.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_printed_step_cycles_for_ever_and_the_corrected_one_converges() {
+    let mut i = zoo::printed_step(0.5).unwrap();
+    let method = Choice::named("multistep").with(i.constants.unwrap());
+    let printed = Choice { as_printed: true, ..method.clone() };
+    let settings = |method| Settings { method, max_iterations: 10_000, ..Settings::eps(1e-6) };
+    let end = solve(&mut i.game, &i.start, &settings(printed)).unwrap();
+    assert_eq!(end.reason, StopReason::MaxIterations);
+    assert!((end.certificate.epsilon() - 0.5).abs() < 1e-9, "|grad_x f| stays at 1/2: {:?}", end.certificate);
+    let end = solve(&mut i.game, &i.start, &settings(method)).unwrap();
+    assert_eq!((end.reason, end.iterations), (StopReason::Converged, 1));
+}
+
+#[test]
+fn algorithm_2_has_slope_three_on_the_ramp() {
+    let steps = |eps: f64| {
+        let mut i = zoo::ramp(eps).unwrap();
+        let method = Choice::named("regularised").with(i.constants.unwrap());
+        let settings = Settings { method, max_gradients: u64::MAX, ..Settings::eps(eps) };
+        let end = solve(&mut i.game, &i.start, &settings).unwrap();
+        assert_eq!(end.reason, StopReason::Converged, "eps = {eps}");
+        end.calls.grad_x as f64
+    };
+    let counts = [0.05, 0.025, 0.0125].map(steps);
+    let slope = (counts[2] / counts[0]).log2() / 2.0;
+    assert!((2.95..3.1).contains(&slope), "{counts:?}: slope {slope}");
+}
+
+#[test]
+fn auto_does_not_climb_the_ramp() {
+    let mut i = zoo::ramp(0.0125).unwrap();
+    let end = solve(&mut i.game, &i.start, &Settings::eps(0.0125)).unwrap();
+    assert_eq!(end.reason, StopReason::Converged);
+    assert!(end.calls.gradients() < 100, "{:?}", end.calls);
+}
+
+#[test]
+fn the_theory_mode_keeps_the_theorems_promise() {
+    // trap: L11 = 1, L12 = 1.2, L22 = mu = 0.2; from x = 1, g(x) - min g = 3.1.
+    let mut i = zoo::trap();
+    let c = Constants {
+        delta_g: Some(80.0),
+        delta: Some(1e3),
+        g_max: Some(31.0),
+        radius_x: Some(5.0),
+        radius_y: Some(40.0),
+        ..i.constants.unwrap()
+    };
+    let method = Choice { mode: Mode::Theory, ..Choice::named("multistep").with(c) };
+    let end = solve(&mut i.game, &i.start, &Settings { method, ..Settings::eps(1e-2) }).unwrap();
+    assert_eq!(end.reason, StopReason::Converged, "{end:?}");
+}
+
+#[test]
+fn printed_algorithm_2_divides_by_zero_on_a_game_linear_in_y() {
+    let (i, _) = run("abs", Choice::default(), 1e-1, 10_000);
+    let printed = Choice { as_printed: true, ..Choice::named("regularised").with(i.constants.unwrap()) };
+    let (_, end) = run("abs", printed, 1e-1, 100_000);
+    assert_ne!(end.reason, StopReason::Converged, "1/L22 = 1/0 cannot work: {end:?}");
+}
+
+#[test]
+fn continuation_pays_on_a_game_with_a_kink() {
+    let i = zoo::kink();
+    let plain = Choice::named("regularised").with(i.constants.unwrap());
+    let staged = Choice { params: vec![("continuation".into(), 4.0)], ..plain.clone() };
+    let (_, slow) = run("kink", plain, 1e-3, 2_000_000);
+    let (_, fast) = run("kink", staged, 1e-3, 2_000_000);
+    assert_eq!((slow.reason, fast.reason), (StopReason::Converged, StopReason::Converged));
+    assert!(fast.calls.gradients() < slow.calls.gradients(), "{:?} {:?}", fast.calls, slow.calls);
+}
+
+#[test]
+fn the_same_start_gives_the_same_bits() {
+    for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave) {
+        let (_, a) = run(e.name, Choice::default(), 1e-3, 100_000);
+        let (_, b) = run(e.name, Choice::default(), 1e-3, 100_000);
+        let bits = |z: &Point<f64>| z.x.iter().chain(&z.y).map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&a.point), bits(&b.point), "{}", e.name);
+        assert_eq!(a.calls, b.calls);
+    }
+}
