@@ -48,6 +48,8 @@ impl<R: Real> Accelerated<R> {
     ) -> Result<(), StopReason> {
         let epochs = match self.stop {
             Stop::Steps(k) => k.checked_div(self.restart).map_or(0, |whole| whole.saturating_add(1)),
+            // N = 0, as printed for a game linear in y, makes no step at all.
+            Stop::Residual(_) if self.restart == 0 => 0,
             Stop::Residual(_) => u64::MAX,
         };
         for _ in 0..epochs {
