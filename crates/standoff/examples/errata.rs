@@ -11,7 +11,7 @@ use standoff::{Choice, Constants, Error, Game, Need, Point, Set, Settings, solve
 type Demonstration = fn() -> Result<(), Error>;
 
 fn main() -> Result<(), Error> {
-    let all: [(&str, &str, Demonstration); 12] = [
+    let all: [(&str, &str, Demonstration); 13] = [
         ("E1", "quadratic growth is mu, not 4 mu: the printed outer step cycles", e1),
         ("E2", "f_lambda is (L22 + lambda)-smooth: the printed inner step divides by zero", e2),
         ("E3", "the printed restart length does not halve the gap", e3),
@@ -23,6 +23,7 @@ fn main() -> Result<(), Error> {
         ("E9", "the best iterate is not the last", e9),
         ("E10", "the example's value function is |x|, with one equilibrium", e10),
         ("E11", "three first-order equilibria, not one", e11),
+        ("E12", "the imitation game is smooth only where the loop is stable", e12),
         ("E15", "none of the constants is needed", e15),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).map(|a| a.to_uppercase()).collect();
@@ -39,9 +40,15 @@ fn e1() -> Result<(), Error> {
     let mut i = zoo::printed_step(0.5)?;
     let corrected = Choice { constants: i.constants, ..Choice::named("multistep") };
     let printed = Choice { as_printed: true, ..corrected.clone() };
-    for (label, method) in [("printed, 1/(L11 + L12^2/(2 mu))", printed), ("corrected, 1/(L11 + L12^2/mu)", corrected)] {
+    for (label, method) in [("printed, 1/(L11 + L12^2/(2 mu))", printed), ("corrected, 1/(L11 + L12^2/mu)", corrected)]
+    {
         let end = solve(&mut i.game, &i.start, &Settings { method, max_iterations: 1000, ..Settings::eps(1e-6) })?;
-        println!("    {label}: {} after {} steps, X = {:.3}", end.reason.name(), end.iterations, end.certificate.x.upper);
+        println!(
+            "    {label}: {} after {} steps, X = {:.3}",
+            end.reason.name(),
+            end.iterations,
+            end.certificate.x.upper
+        );
     }
     Ok(())
 }
@@ -216,15 +223,23 @@ fn e8() -> Result<(), Error> {
 }
 
 fn e9() -> Result<(), Error> {
-    let mut i = zoo::kink();
-    let method = Choice { constants: i.constants, ..Choice::named("frank-wolfe") };
-    let settings = Settings { method, max_iterations: 400, ..Settings::eps(1e-6) };
+    // X first falls as the first coordinate settles, then grows as the second leaves its saddle.
+    let mut i = zoo::saddle2d();
+    let method = Choice { constants: i.constants, ..Choice::named("regularised") };
+    let settings = Settings { method, max_iterations: 400, ..Settings::eps(1e-2) };
     let mut trace = standoff::Trace::default();
     let mut built = settings.method.build(&i.game, &settings)?;
     standoff::solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut trace)?;
     let gap = |r: &standoff::Record| r.certificate.epsilon();
-    if let (Some(best), Some(last)) = (trace.records.iter().min_by(|a, b| gap(a).total_cmp(&gap(b))), trace.records.last()) {
-        println!("    best pair at step {}: {:.2e}; last, step {}: {:.2e}", best.iteration, gap(best), last.iteration, gap(last));
+    let best = trace.records.iter().min_by(|a, b| gap(a).total_cmp(&gap(b)));
+    if let (Some(best), Some(last)) = (best, trace.records.last()) {
+        println!(
+            "    best pair at step {}: {:.3}; last, step {}: {:.3}",
+            best.iteration,
+            gap(best),
+            last.iteration,
+            gap(last)
+        );
     }
     Ok(())
 }
@@ -257,7 +272,22 @@ fn e11() -> Result<(), Error> {
         println!("    ({x}, {y}): X = {gx:.2}, Y = {gy:.2}");
     }
     i.game.fix(&[-1.0], Need::Values);
-    println!("    yet f(-1, 2) = {:.2} < f(-1, 1.9) = {:.2}: not of second order", i.game.value(&[2.0]), i.game.value(&[1.9]));
+    println!(
+        "    yet f(-1, 2) = {:.2} < f(-1, 1.9) = {:.2}: not of second order",
+        i.game.value(&[2.0]),
+        i.game.value(&[1.9])
+    );
+    Ok(())
+}
+
+fn e12() -> Result<(), Error> {
+    // x' = 1.1 x + 0.5 u, u = -k x: stable for 0.2 < k < 4.2.
+    let (system, _) = zoo::lqr::scalar_system()?;
+    let one = system.sigma0().clone();
+    for k in [1.0, 0.3, 0.21, 0.201, 0.1] {
+        let cost = system.cost(&one.scale(k), &one, &one);
+        println!("    k = {k}: closed loop {:.4}, cost {cost:.1}", 1.1 - 0.5 * k);
+    }
     Ok(())
 }
 
