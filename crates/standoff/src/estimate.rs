@@ -57,6 +57,8 @@ pub fn estimate<G: Game>(game: &mut G, start: &Point<G::Real>, samples: u64, see
 
 /// Second differences along a direction: relative step.
 const STEP: f64 = 1e-5;
+/// Most ascent steps per climb: an estimate is worth no more.
+const CLIMB: u64 = 300;
 /// Power iterations per sampled point.
 const POWER: usize = 6;
 
@@ -247,9 +249,9 @@ impl<'g, G: Game> Sampler<'g, G> {
             let lambda = (1e-7 * self.seen.l22).max(1e-9);
             let regulariser = Regulariser { lambda, centre: y.clone() };
             let tolerance = 1e-6 * (1.0 + ops::norm(&slope));
-            let task = Task { tolerance, reject: f64::INFINITY };
+            let task = Task { max_steps: CLIMB, ..Task::to(tolerance) };
             let mut inner = Adaptive::new(y.len());
-            let Ok(Answer::Settled { .. }) = inner.run(&mut self.f, &mut y, &regulariser, task) else { continue };
+            let Ok(answer) = inner.run(&mut self.f, &mut y, &regulariser, task) else { continue };
             let mut gx = vec![G::Real::default(); z.x.len()];
             let value = self.f.peek_grad_x(&y, &mut gx);
             if !(value.is_finite() && start_value.is_finite()) {
@@ -259,6 +261,10 @@ impl<'g, G: Game> Sampler<'g, G> {
             self.seen.delta = self.seen.delta.max(value - start_value);
             self.seen.lowest_g = self.seen.lowest_g.min(value);
             self.seen.first_g.get_or_insert(value);
+            // An ascent that did not arrive says nothing about the height of the top.
+            if !matches!(answer, Answer::Settled { .. }) {
+                continue;
+            }
             self.climbs.push(Climb { x, value, start_value, start_slope: ops::norm(&slope) });
         }
     }

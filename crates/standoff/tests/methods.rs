@@ -169,3 +169,44 @@ fn the_same_start_gives_the_same_bits() {
         assert_eq!(a.calls, b.calls);
     }
 }
+
+/// The kink game, stored in f32.
+struct Small {
+    x_set: standoff::Set<f32>,
+    y_set: standoff::Set<f32>,
+    x: f64,
+}
+
+impl standoff::Game for Small {
+    type Real = f32;
+    fn x_set(&self) -> &standoff::Set<f32> {
+        &self.x_set
+    }
+    fn y_set(&self) -> &standoff::Set<f32> {
+        &self.y_set
+    }
+    fn fix(&mut self, x: &[f32], _: standoff::Need) {
+        self.x = f64::from(x[0]);
+    }
+    fn value(&mut self, y: &[f32]) -> f64 {
+        0.25 * (3.0 * self.x).cos() + f64::from(y[0]) * (self.x - 0.5)
+    }
+    fn grad_x(&mut self, y: &[f32], out: &mut [f32]) -> f64 {
+        out[0] = (-0.75 * (3.0 * self.x).sin() + f64::from(y[0])) as f32;
+        self.value(y)
+    }
+    fn grad_y(&mut self, y: &[f32], out: &mut [f32]) -> f64 {
+        out[0] = (self.x - 0.5) as f32;
+        self.value(y)
+    }
+}
+
+#[test]
+fn a_game_stored_in_f32_is_solved_too() {
+    let x_set = standoff::Set::interval(-2.0, 2.0).unwrap();
+    let y_set = standoff::Set::interval(-1.0, 1.0).unwrap();
+    let mut game = Small { x_set, y_set, x: 0.0 };
+    let end = solve(&mut game, &Point::new(&[1.7], &[-1.0]), &Settings::eps(1e-4)).unwrap();
+    assert_eq!(end.reason, StopReason::Converged, "{end:?}");
+    assert!((end.point.x[0] - 0.5).abs() < 1e-3);
+}

@@ -6,8 +6,8 @@
 use super::{Regulariser, residual};
 use crate::{Game, Oracle, Real, StopReason, ops};
 
-/// Most steps for one answer.
-const MAX_STEPS: u64 = 10_000;
+/// Most steps for one answer that a method waits for.
+pub(crate) const MAX_STEPS: u64 = 10_000;
 
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +16,15 @@ pub(crate) struct Task {
     pub(crate) tolerance: f64,
     /// Give up once the value exceeds this: then the maximum does too.
     pub(crate) reject: f64,
+    /// Give up after so many steps.
+    pub(crate) max_steps: u64,
+}
+
+impl Task {
+    /// An answer to a tolerance, whatever its value.
+    pub(crate) fn to(tolerance: f64) -> Self {
+        Self { tolerance, reject: f64::INFINITY, max_steps: MAX_STEPS }
+    }
 }
 
 /// How y answered.
@@ -30,7 +39,7 @@ pub(crate) enum Answer {
     },
     /// The maximum exceeds the threshold, or the point is outside the domain of f.
     Rejected,
-    /// The step size or the number of steps ran out.
+    /// The step size or the number of steps ran out; y is as far as it got.
     Failed,
 }
 
@@ -110,7 +119,7 @@ impl<R: Real> Adaptive<R> {
             self.probe(f, regulariser);
         }
         self.step = (1.5 * self.step).min(1.0 / regulariser.lambda);
-        for _ in 0..MAX_STEPS {
+        for _ in 0..task.max_steps {
             f.budget()?;
             if !m.fresh {
                 self.climb(f, regulariser, &mut m);
@@ -136,6 +145,7 @@ impl<R: Real> Adaptive<R> {
                 self.extrapolate(f, regulariser.lambda, &mut m);
             }
         }
+        y.copy_from_slice(&self.last);
         Ok(Answer::Failed)
     }
 

@@ -149,8 +149,7 @@ impl<G: Game> Auto<G> {
         tolerance: f64,
     ) -> Result<(), StopReason> {
         f.at(&z.x, Need::Gradients);
-        let task = Task { tolerance, reject: f64::INFINITY };
-        match self.inner.run(f, &mut z.y, &self.regulariser, task)? {
+        match self.inner.run(f, &mut z.y, &self.regulariser, Task::to(tolerance))? {
             Answer::Settled { value, residual } => {
                 self.line.residual = residual;
                 self.line.reset(value);
@@ -255,7 +254,7 @@ impl<G: Game> Auto<G> {
             ops::add_scaled(&mut self.line.trial.x, &z.x, length, &self.line.direction);
             self.line.trial.y.copy_from_slice(&z.y);
             f.at(&self.line.trial.x, Need::Gradients);
-            let mut task = Task { tolerance, reject: most };
+            let mut task = Task { reject: most, ..Task::to(tolerance) };
             for _ in 0..9 {
                 match self.inner.run(f, &mut self.line.trial.y, &self.regulariser, task)? {
                     Answer::Settled { value, residual } if value + residual * residual / (2.0 * lambda) <= most => {
