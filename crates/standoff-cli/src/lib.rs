@@ -50,7 +50,7 @@ Exit codes:
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
     /// Print results only: no notes, no warnings, no live line
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 100)]
     quiet: bool,
 
     #[command(subcommand)]

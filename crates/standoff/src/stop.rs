@@ -59,7 +59,7 @@ impl StopReason {
             }
             Self::TimeLimit => "the time limit was reached; raise it or ask for a larger eps",
             Self::Observer => "the run was ended by its observer",
-            Self::Interrupted => "interrupted; this is the best point so far",
+            Self::Interrupted => "this is the best point so far",
             Self::Stalled(Diagnosis::NotConcave) => {
                 "f looks not concave in y, so the inner maximum cannot be certified; try method `ds-gda`, or `multistep` if y is free and f satisfies the Polyak-Lojasiewicz condition in y"
             }

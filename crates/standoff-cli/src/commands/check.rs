@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueHint};
 use serde_json::json;
 use standoff::check::{Derivatives, derivatives};
 use standoff::estimate::{Estimate, Shape, estimate};
@@ -29,7 +29,7 @@ What is said about concavity and about the constants comes from samples: it may 
 point that was not met. The exit code is 1 when the derivatives are wrong.")]
 pub(crate) struct CheckArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
     game: Source,
 
     /// Points to look at

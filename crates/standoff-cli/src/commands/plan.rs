@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 use standoff::plan::{Outer, Plan, Statement, algorithm1, algorithm2};
 use standoff::{Constants, Error};
@@ -31,7 +31,7 @@ sharper analysis of the same algorithm. All are worst cases: `standoff solve` st
 certificate says so, which is usually far earlier.")]
 pub(crate) struct PlanArgs {
     /// A game whose constants to use: a file, `-`, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
     game: Option<Source>,
 
     /// The accuracy to plan for

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use clap::{Args, ValueEnum};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum, ValueHint};
+use standoff::methods::METHODS;
 use standoff::{Choice, Constants, Mode, Observer, Record, Settings, StopReason, solve_with};
 
 use crate::live::LiveLine;
@@ -37,11 +39,11 @@ Examples:
 Ctrl-C ends the run with the best point so far; a second one ends at once.")]
 pub(crate) struct SolveArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
     game: Source,
 
-    /// The method; `standoff methods` lists them
-    #[arg(short, long, default_value = "auto")]
+    /// The method; `standoff methods` says what each assumes
+    #[arg(short, long, default_value = "auto", value_parser = PossibleValuesParser::new(METHODS.iter().map(|m| m.name)))]
     method: String,
 
     /// Done once neither player is able to gain more than this
@@ -65,7 +67,7 @@ pub(crate) struct SolveArgs {
     time_limit: Option<Duration>,
 
     /// Begin at the point of an earlier result (`-` for standard input)
-    #[arg(long, value_name = "RESULT.json")]
+    #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
     start: Option<PathBuf>,
 
     /// Constants of the game, for the methods that need them: l11, l12, l22, mu, delta-g, delta, g-max, radius-x, radius-y
@@ -97,7 +99,7 @@ pub(crate) struct SolveArgs {
     json: bool,
 
     /// Write every measurement to a CSV file
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
     trace: Option<PathBuf>,
 
     /// Say what is being solved, and show every entry of long vectors

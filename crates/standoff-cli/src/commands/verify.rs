@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use crate::point::PointFile;
 use crate::screen::Screen;
@@ -25,11 +25,11 @@ Verified means: the point lies in the sets, X and Y are at most eps, the derivat
 central differences, and what the file claims of the value, X and Y is true.")]
 pub(crate) struct VerifyArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse)]
+    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
     game: Source,
 
     /// The point, as `standoff solve --json` writes it (`-` for standard input)
-    #[arg(short, long, value_name = "RESULT.json")]
+    #[arg(short, long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
     point: PathBuf,
 
     /// What X and Y must not exceed; without, what the file records

@@ -23,6 +23,16 @@ upper = 1
 start = -1
 ";
 
+/// A game whose result is longer than a pipe holds.
+pub(crate) const LONG: &str = "\
+objective = \"sum((x - 0.1234567)^2) - y^2\"
+[min.x]
+dim = 30000
+set = \"free\"
+[max.y]
+set = \"free\"
+";
+
 /// A folder that vanishes at the end of the test.
 pub(crate) struct Scratch {
     folder: TempDir,

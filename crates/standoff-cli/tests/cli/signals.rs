@@ -4,7 +4,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::scratch::{Run, Scratch};
+use crate::scratch::{LONG, Run, Scratch};
 
 /// Hours of work: the regularised method on |x| needs some 1/eps steps.
 const ENDLESS: [&str; 8] = ["solve", "zoo:abs", "--method", "regularised", "--eps", "1e-9", "--max-grads", "1e15"];
@@ -41,4 +41,30 @@ fn ctrl_c_prints_the_best_point_so_far_and_exits_130() {
     assert_eq!(result["status"], "interrupted");
     assert!(result["min"]["x"].is_f64() && result["gap"]["x"]["upper"].is_f64(), "{result}");
     assert!(scratch.read("t.csv").lines().count() > 1);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    // Nobody reads the long result: the command hangs in writing it.
+    let scratch = Scratch::with(&[("game.toml", LONG)]);
+    let mut child = scratch
+        .command(&["solve", "game.toml", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(Duration::from_millis(1000));
+    interrupt(&child);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().expect("a child").is_none(), "once is not enough when the run is over already");
+    interrupt(&child);
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "it did not end");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(130));
 }
