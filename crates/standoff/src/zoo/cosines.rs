@@ -1,10 +1,20 @@
-//! `cos(x + w) + x^2/20` on `[-4, 4]`, summed over coordinates: the value function of the random PL games.
+//! `cos(x + w) + x^2/20` on `[0, 4]`, summed over coordinates: the value function of the random PL games.
+//!
+//! For `w` in `[0.2, 1]` the slope is negative at 0, positive at 4, and changes sign once between: not convex, yet one stationary point.
 
-/// x lives in a box of this half-width.
-pub(super) const HALF: f64 = 4.0;
+use super::random::Random;
+
+/// x lives in `[0, SIDE]` in every coordinate.
+pub(super) const SIDE: f64 = 4.0;
 /// The largest slope and the largest curvature of one term.
 pub(super) const SLOPE: f64 = 1.4;
 pub(super) const CURVATURE: f64 = 1.1;
+
+/// `n` phases, and a start for each coordinate on the left, where most terms are not convex.
+pub(super) fn phases(n: usize, random: &mut Random) -> (Vec<f64>, Vec<f64>) {
+    let w = (0..n).map(|_| random.uniform(0.2, 1.0)).collect();
+    (w, (0..n).map(|_| random.uniform(0.0, 1.5)).collect())
+}
 
 /// One term.
 pub(super) fn p(x: f64, w: f64) -> f64 {
@@ -16,25 +26,16 @@ pub(super) fn dp(x: f64, w: f64) -> f64 {
     0.1 * x - (x + w).sin()
 }
 
-/// Its minimiser: the best of a fine grid, then bisection of the slope around it.
+/// Its minimiser, by bisection of the slope.
 pub(super) fn lowest(w: f64) -> f64 {
-    const GRID: usize = 800;
-    let at = |i: usize| -HALF + 2.0 * HALF * i as f64 / GRID as f64;
-    let mut best = 0;
-    for i in 1..=GRID {
-        if p(at(i), w) < p(at(best), w) {
-            best = i;
-        }
-    }
-    let (mut a, mut b) = (at(best.saturating_sub(1)), at((best + 1).min(GRID)));
+    let (mut low, mut high) = (0.0, SIDE);
     for _ in 0..100 {
-        let m = 0.5 * (a + b);
-        if dp(m, w) < 0.0 {
-            a = m;
+        let middle = 0.5 * (low + high);
+        if dp(middle, w) < 0.0 {
+            low = middle;
         } else {
-            b = m;
+            high = middle;
         }
     }
-    // A minimum at the end of the interval shows no change of sign, and the bisection runs to that end.
-    0.5 * (a + b)
+    high
 }

@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::cosines::{CURVATURE, HALF, SLOPE, dp, lowest, p};
+use super::cosines::{CURVATURE, SIDE, SLOPE, dp, lowest, p, phases};
 use super::random::Random;
 use super::{Instance, at_least, linear, sum};
 use crate::sets::Matrix;
@@ -66,10 +66,10 @@ impl Game for PlLeastSquares {
     }
 }
 
-/// `f = sum_i [cos(x_i + w_i) + x_i^2/20] - ||Cy - Dx||^2/2` on `[-4, 4]^n x R^m`, `C` of half as many rows as columns.
+/// `f = sum_i [cos(x_i + w_i) + x_i^2/20] - ||Cy - Dx||^2/2` on `[0, 4]^n x R^m`, `C` of half as many rows as columns.
 ///
 /// Concave in y and `sigma_min(C)^2`-PL, never strongly concave. `C` has full rank, so y fits exactly and the value function is
-/// the sum of cosines. The answer listed minimises it, with the shortest y.
+/// the sum of cosines, with one stationary point; listed with the shortest y.
 pub fn pl_least_squares(n: usize, m: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     at_least("m", m, 2)?;
@@ -77,8 +77,7 @@ pub fn pl_least_squares(n: usize, m: usize, seed: u64) -> Result<Instance, Error
     let rows = m / 2;
     let scale = 1.0 / (m as f64).sqrt();
     let (c, d) = (random.normals(rows * m, scale), random.normals(rows * n, scale));
-    let w: Vec<f64> = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
-    let start: Vec<f64> = (0..n).map(|_| random.uniform(-2.0, 2.0)).collect();
+    let (w, start) = phases(n, &mut random);
     let dense_c = DMatrix::from_row_slice(rows, m, &c);
     let dense_d = DMatrix::from_row_slice(rows, n, &d);
     let x: Vec<f64> = w.iter().map(|&w| lowest(w)).collect();
@@ -94,14 +93,14 @@ pub fn pl_least_squares(n: usize, m: usize, seed: u64) -> Result<Instance, Error
         mu: singular.min().powi(2) * (1.0 - 1e-9),
         delta_g: Some(sum(n, |i| p(start[i], w[i])) - value),
         g_max: Some(SLOPE * (n as f64).sqrt()),
-        radius_x: Some(HALF * (n as f64).sqrt()),
+        radius_x: Some(0.5 * SIDE * (n as f64).sqrt()),
         ..Constants::default()
     };
     let game = PlLeastSquares {
         c: Matrix::new(rows, m, c)?,
         d: Matrix::new(rows, n, d)?,
         w,
-        x_set: Set::boxed(vec![-HALF; n], vec![HALF; n])?,
+        x_set: Set::boxed(vec![0.0; n], vec![SIDE; n])?,
         y_set: Set::free(m),
         x: vec![0.0; n],
         dx: vec![0.0; rows],

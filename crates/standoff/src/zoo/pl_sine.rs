@@ -1,6 +1,6 @@
 //! `pl-sine`: a Polyak-Lojasiewicz game that is not concave in y.
 
-use super::cosines::{CURVATURE, HALF, SLOPE, dp, lowest, p};
+use super::cosines::{CURVATURE, SIDE, SLOPE, dp, lowest, p, phases};
 use super::random::Random;
 use super::{Instance, at_least, linear, sum};
 use crate::sets::Matrix;
@@ -69,16 +69,15 @@ impl Game for PlSine {
     }
 }
 
-/// `f = sum_i [cos(x_i + w_i) + x_i^2/20 - h(y_i - (Bx)_i)]` on `[-4, 4]^n x R^n`, with `h(t) = t^2 + 3 sin^2 t`.
+/// `f = sum_i [cos(x_i + w_i) + x_i^2/20 - h(y_i - (Bx)_i)]` on `[0, 4]^n x R^n`, with `h(t) = t^2 + 3 sin^2 t`.
 ///
 /// `h` is PL without being convex (Karimi, Nutini and Schmidt 2016), so f is PL and not concave in y. y answers `Bx`, and the
-/// value function is the sum of cosines. The answer listed minimises it; its other stationary points are equilibria too.
+/// value function is the sum of cosines, not convex, with one stationary point: the equilibrium is unique.
 pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     let mut random = Random::new(seed);
     let b = Matrix::new(n, n, random.normals(n * n, 0.5 / (n as f64).sqrt()))?;
-    let w: Vec<f64> = (0..n).map(|_| random.uniform(-1.0, 1.0)).collect();
-    let start: Vec<f64> = (0..n).map(|_| random.uniform(-2.0, 2.0)).collect();
+    let (w, start) = phases(n, &mut random);
     let norm = linear::norm(&b);
     let x: Vec<f64> = w.iter().map(|&w| lowest(w)).collect();
     let mut y = vec![0.0; n];
@@ -91,13 +90,13 @@ pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
         mu: MU,
         delta_g: Some(sum(n, |i| p(start[i], w[i])) - value),
         g_max: Some(SLOPE * (n as f64).sqrt()),
-        radius_x: Some(HALF * (n as f64).sqrt()),
+        radius_x: Some(0.5 * SIDE * (n as f64).sqrt()),
         ..Constants::default()
     };
     let game = PlSine {
         b,
         w,
-        x_set: Set::boxed(vec![-HALF; n], vec![HALF; n])?,
+        x_set: Set::boxed(vec![0.0; n], vec![SIDE; n])?,
         y_set: Set::free(n),
         x: vec![0.0; n],
         bx: vec![0.0; n],

@@ -139,7 +139,8 @@ impl Game for ZeroChain {
 ///
 /// From the origin, a method whose steps stay in the span of the gradients seen needs `blocks (n + 1)` calls before the last switch moves.
 /// Concave in y, with a 128-Lipschitz gradient, on `{||y|| <= n, |y_i| <= sqrt n}` (inside which the general formula is the
-/// one used here). All switches on, `x >= 1` and `y = 0`, is an equilibrium and the least of the value function.
+/// one used here). With all switches on, `x >= 1`, f is flat in x: any such x with `y = 0` is an equilibrium, and the
+/// least of the value function; `x = 1` is listed.
 pub fn zero_chain(blocks: usize, n: usize) -> Result<Instance, Error> {
     at_least("blocks", blocks, 1)?;
     at_least("n", n, 2)?;
