@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use standoff::gap::{Ask, Gauge, Side};
 use standoff::zoo::{self, Class, Instance};
 use standoff::{Game, Need, Point, Set, ops};
 
@@ -179,6 +180,10 @@ fn listed_answers_are_equilibria_with_their_values() {
             let rx = residual(game.x_set(), &a.point.x, -1.0, &gx);
             let ry = residual(game.y_set(), &a.point.y, 1.0, &gy);
             assert!(rx <= 1e-9 && ry <= 1e-9, "{name}: {:?} moves by {rx} and {ry}", a.point);
+            let mut gauge = Gauge::new(1.0);
+            let x = gauge.measure(game.x_set(), &a.point.x, &gx, Side::Min, Ask::Exact);
+            let y = gauge.measure(game.y_set(), &a.point.y, &gy, Side::Max, Ask::Exact);
+            assert!(x.upper <= 1e-6 && y.upper <= 1e-6, "{name}: {:?} has X = {x:?}, Y = {y:?}", a.point);
             assert!((f - a.value).abs() <= 1e-9 * (1.0 + f.abs()), "{name}: value {f}, listed {}", a.value);
         }
     }

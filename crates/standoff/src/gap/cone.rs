@@ -4,9 +4,7 @@ use super::projected::Seen;
 use crate::ops;
 use crate::sets::Polyhedron;
 use clarabel::algebra::CscMatrix;
-use clarabel::solver::{
-    DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SecondOrderConeT, SupportedConeT,
-};
+use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SecondOrderConeT, SupportedConeT};
 
 /// A step and the multipliers of all rows, neither of them exact.
 #[derive(Debug)]

@@ -5,13 +5,13 @@
 //! `X <= radius ||s|| / tau + <n, s> = -<g, s> + ||s|| (radius - ||s||) / tau`. They meet where `||s|| = radius`, or in
 //! the limit when the path ends before. One tau serves all parts of a product: only the length couples them.
 
+use super::Ask;
 use super::bracket::Bracket;
 use super::cone::{self, Answer};
 use super::part::{Part, Room, Shape};
 use super::projected::{Projector, Seen};
 use super::sums::Sums;
 use super::threshold::Entries;
-use super::Ask;
 use crate::sets::Polyhedron;
 use crate::{Real, Set, ops};
 use std::ops::Range;
@@ -199,7 +199,8 @@ impl<R: Real> Path<R> {
     }
 
     fn is_settled(&self, ask: Ask) -> bool {
-        self.upper - self.lower <= EQUAL * self.upper + self.doubt + self.noise || ask.settled(self.lower, self.allowed())
+        self.upper - self.lower <= EQUAL * self.upper + self.doubt + self.noise
+            || ask.settled(self.lower, self.allowed())
     }
 
     /// Brings the bounds together and returns the upper one.

@@ -123,15 +123,7 @@ impl<R: Real> Projector<R> {
         let length = length2.sqrt();
         let size = size + length;
         let doubt = 4.0 * R::UNIT_ROUNDOFF * ((size / tau + g) * (seen.radius + length) + g * size);
-        Sums {
-            length2,
-            gain,
-            residual2: length2 / (tau * tau),
-            support,
-            along: f64::NAN,
-            speed2: f64::NAN,
-            doubt,
-        }
+        Sums { length2, gain, residual2: length2 / (tau * tau), support, along: f64::NAN, speed2: f64::NAN, doubt }
     }
 
     /// The limit: the step to a minimiser of `<g, z>`, with `n = -g`.

@@ -62,7 +62,8 @@ fn a_ball_follows_its_formula() {
         let g: Vec<f64> = dice.vector(n, 1.0);
         let q: Vec<f64> = point.iter().zip(&centre).map(|(p, c)| p - c).collect();
         let (norm, pp, gp) = (ops::norm(&g), ops::dot(&q, &q), ops::dot(&g, &q));
-        let moved = |t: f64, u: f64| q.iter().zip(&g).map(|(qi, gi)| (t * qi - u * gi / norm).powi(2)).sum::<f64>().sqrt();
+        let moved =
+            |t: f64, u: f64| q.iter().zip(&g).map(|(qi, gi)| (t * qi - u * gi / norm).powi(2)).sum::<f64>().sqrt();
         let want = if moved(1.0, 1.0) <= r {
             norm
         } else if moved(-1.0, r) <= 1.0 {
@@ -128,10 +129,8 @@ fn a_product_lies_between_the_norm_and_the_sum_of_its_parts() {
         let g = dice.direction(&set, &mut point);
         let gap = measured(&set, &point, &g, 1.0);
         let Set::Product(product) = &set else { unreachable!() };
-        let parts: Vec<f64> = product
-            .blocks()
-            .map(|(part, range)| measured(part, &point[range.clone()], &g[range], 1.0).upper)
-            .collect();
+        let parts: Vec<f64> =
+            product.blocks().map(|(part, range)| measured(part, &point[range.clone()], &g[range], 1.0).upper).collect();
         let slip = 1e-10 * ops::norm(&g);
         assert!(ops::norm(&parts) <= gap.upper + slip, "{gap:?} against {parts:?}");
         assert!(gap.lower <= parts.iter().sum::<f64>() + slip, "{gap:?} against {parts:?}");

@@ -126,7 +126,11 @@ fn bisected(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> (f64, f64)
         let (length, gain) = (ops::norm(&s), -ops::dot(g, &s));
         low = f64::max(low, gain * f64::min(1.0, radius / length));
         high = f64::min(high, gain + (radius * radius - length * length) / (2.0 * tau));
-        if length < radius { a = tau } else { b = tau }
+        if length < radius {
+            a = tau
+        } else {
+            b = tau
+        }
         tau = if b.is_finite() { 0.5 * (a + b) } else { 4.0 * tau };
         if tau * ops::norm(g) > 1e9 * radius {
             break;
