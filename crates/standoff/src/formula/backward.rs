@@ -1,7 +1,7 @@
 //! The derivative of each operation: given the adjoint of its result, what its operands receive. Adjoints are added to,
 //! because one value may be used in many places.
 
-use super::forward::{add_scaled, sigmoid};
+use super::forward::{add_scaled, combine, sigmoid};
 use super::op::{Binary, Op, Reduce, Unary, View};
 use super::shape::Product;
 use crate::ops::{dot, sum_of};
@@ -110,15 +110,15 @@ fn product_first(Product { k, n, .. }: Product, b: &[f64], g: &[f64], into: &mut
     }
 }
 
-/// dB += A' G, one row of A at a time, so that A is read once and in order.
+/// dB += A' G, in the order in which A is stored.
 fn product_second(Product { k, n, .. }: Product, a: &[f64], g: &[f64], into: &mut [f64]) {
+    if n == 1 {
+        combine(g, a, into);
+        return;
+    }
     for (row, gi) in a.chunks_exact(k).zip(g.chunks_exact(n)) {
-        if n == 1 {
-            add_scaled(gi[0], row, into);
-        } else {
-            for (t, o) in row.iter().zip(into.chunks_exact_mut(n)) {
-                add_scaled(*t, gi, o);
-            }
+        for (t, o) in row.iter().zip(into.chunks_exact_mut(n)) {
+            add_scaled(*t, gi, o);
         }
     }
 }
@@ -177,5 +177,31 @@ fn both(seen: &Seen<'_>, g: &[f64], into: &mut [f64], d: impl Fn(f64, f64) -> f6
     } else {
         let a = &a[..n];
         spread(g, into, |i| d(a[i], b[0]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_of_every_small_size_send_back_what_the_definition_says() {
+        let numbers: Vec<f64> = (0..400).map(|i| f64::from((i * 41) % 17) - 8.0).collect();
+        for (m, k, n) in (1..8).flat_map(|m| (1..8).flat_map(move |k| (1..8).map(move |n| (m, k, n)))) {
+            let (a, b, g) = (&numbers[..m * k], &numbers[100..100 + k * n], &numbers[200..200 + m * n]);
+            let (mut da, mut db) = (vec![1.0; m * k], vec![2.0; k * n]);
+            product_first(Product { m, k, n }, b, g, &mut da);
+            product_second(Product { m, k, n }, a, g, &mut db);
+            for l in 0..k {
+                for i in 0..m {
+                    let want = 1.0 + (0..n).map(|j| g[i * n + j] * b[l * n + j]).sum::<f64>();
+                    assert_eq!(da[i * k + l], want, "{m} x {k} x {n}, first at {i}, {l}");
+                }
+                for j in 0..n {
+                    let want = 2.0 + (0..m).map(|i| g[i * n + j] * a[i * k + l]).sum::<f64>();
+                    assert_eq!(db[l * n + j], want, "{m} x {k} x {n}, second at {l}, {j}");
+                }
+            }
+        }
     }
 }

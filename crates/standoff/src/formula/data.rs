@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::de::DeValue;
 
 use super::graph::MOST_NUMBERS;
+use super::place::short;
 use super::reader::{Field, as_number};
 use super::shape::Shape;
 use super::{csv, npy};
@@ -104,6 +105,7 @@ impl<'l> Source<'l> {
                     Some(close) => format!("; did you mean `{close}`?"),
                     None => String::new(),
                 };
+                let path = short(path);
                 let problem =
                     format!("is {path:?}, neither an entry of [data] nor a file ending in .npy or .csv{hint}");
                 return Err(field.fault(problem));

@@ -70,15 +70,56 @@ fn fold(f: Reduce, a: &[f64]) -> f64 {
 fn product(Product { m, k, n }: Product, a: &[f64], b: &[f64], out: &mut [f64]) {
     assert_eq!((a.len(), b.len(), out.len()), (m * k, k * n, m * n));
     if n == 1 {
-        for (row, c) in a.chunks_exact(k).zip(out) {
-            *c = dot(row, b);
+        for (rows, c) in a.chunks(BLOCK * k).zip(out.chunks_mut(BLOCK)) {
+            if c.len() == BLOCK {
+                c.copy_from_slice(&dots(rows, b));
+            } else {
+                rows.chunks_exact(k).zip(c).for_each(|(row, ci)| *ci = dot(row, b));
+            }
         }
         return;
     }
-    out.fill(0.0);
     for (row, c) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
-        for (t, other) in row.iter().zip(b.chunks_exact(n)) {
-            add_scaled(*t, other, c);
+        c.fill(0.0);
+        combine(row, b, c);
+    }
+}
+
+/// Rows taken together by [`dots`] and [`combine`], so that what they share is read once for all of them.
+const BLOCK: usize = 4;
+
+/// The dot products of [`BLOCK`] rows with `b`.
+fn dots(rows: &[f64], b: &[f64]) -> [f64; BLOCK] {
+    let k = b.len();
+    let row: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[r * k..(r + 1) * k]);
+    let mut acc = [[0.0; 4]; BLOCK];
+    let whole = k - k % 4;
+    for j in (0..whole).step_by(4) {
+        for r in 0..BLOCK {
+            for lane in 0..4 {
+                acc[r][lane] += row[r][j + lane] * b[j + lane];
+            }
+        }
+    }
+    for j in whole..k {
+        for r in 0..BLOCK {
+            acc[r][j - whole] += row[r][j] * b[j];
+        }
+    }
+    acc.map(|s| (s[0] + s[1]) + (s[2] + s[3]))
+}
+
+/// `into += sum_i t_i row_i`, over the rows of a matrix.
+pub(super) fn combine(t: &[f64], rows: &[f64], into: &mut [f64]) {
+    let n = into.len();
+    for (t, rows) in t.chunks(BLOCK).zip(rows.chunks(BLOCK * n)) {
+        if let [t0, t1, t2, t3] = *t {
+            let row: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[r * n..(r + 1) * n]);
+            for (j, o) in into.iter_mut().enumerate() {
+                *o += (t0 * row[0][j] + t1 * row[1][j]) + (t2 * row[2][j] + t3 * row[3][j]);
+            }
+        } else {
+            rows.chunks_exact(n).zip(t).for_each(|(row, ti)| add_scaled(*ti, row, into));
         }
     }
 }
@@ -158,6 +199,26 @@ mod tests {
         assert_eq!(fold(Reduce::LogSumExp, &[1000.0, 1000.0]), 1000.0 + 2f64.ln());
         assert_eq!(fold(Reduce::LogSumExp, &[f64::NEG_INFINITY; 2]), f64::NEG_INFINITY);
         assert!((softplus(-40.0) / (-40f64).exp() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn products_of_every_small_size_match_the_definition() {
+        let numbers: Vec<f64> = (0..400).map(|i| f64::from((i * 37) % 19) - 9.0).collect();
+        for m in 1..8 {
+            for k in 1..8 {
+                for n in 1..8 {
+                    let (a, b) = (&numbers[..m * k], &numbers[100..100 + k * n]);
+                    let mut out = vec![7.0; m * n];
+                    product(Product { m, k, n }, a, b, &mut out);
+                    for i in 0..m {
+                        for j in 0..n {
+                            let c: f64 = (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum();
+                            assert_eq!(out[i * n + j], c, "{m} x {k} x {n} at {i}, {j}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

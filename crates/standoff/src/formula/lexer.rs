@@ -1,6 +1,6 @@
 //! Text to tokens, one at a time.
 
-use super::place::Fault;
+use super::place::{Fault, short};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'t> {
@@ -27,7 +27,7 @@ impl Token<'_> {
     pub(super) fn name(self) -> String {
         let sign = match self {
             Token::Number(v) => return format!("`{v}`"),
-            Token::Name(name) => return format!("`{name}`"),
+            Token::Name(name) => return format!("`{}`", short(name)),
             Token::End => return "the end of the expression".into(),
             Token::Plus => "+",
             Token::Minus => "-",

@@ -38,6 +38,15 @@ fn window(line: &[char], column: usize) -> (String, usize) {
     (format!("{left}{middle}{right}"), left.len() + column - start)
 }
 
+/// A name or a path, short enough for a message.
+pub(super) fn short(text: &str) -> String {
+    const MOST: usize = 60;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST - 3).chain("...".chars()).collect()
+}
+
 /// Tabs and other control characters would move the caret, or worse.
 fn visible(c: char) -> char {
     if c.is_control() { ' ' } else { c }

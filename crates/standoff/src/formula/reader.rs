@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::place::Fault;
+use super::place::{Fault, short};
 use crate::Error;
 use crate::error::nearest;
 
@@ -40,14 +40,13 @@ impl<'d> Field<'d> {
 
     /// Where it is: ``line 4: `min.w.dim` ``.
     pub(super) fn place(&self) -> String {
-        format!("line {}: `{}`", line(self.text, self.at), self.path)
+        format!("line {}: `{}`", line(self.text, self.at), short(&self.path))
     }
 
     /// What is wrong when it is not `wanted`.
     pub(super) fn mismatch(&self, wanted: &str) -> Error {
         let got = match self.value {
-            DeValue::String(s) if s.chars().count() <= 40 => format!("the string {s:?}"),
-            DeValue::String(_) => "a string".into(),
+            DeValue::String(s) => format!("the string {:?}", short(s)),
             DeValue::Integer(i) => format!("{i}"),
             DeValue::Float(f) => format!("{f}"),
             DeValue::Boolean(b) => format!("{b}"),
@@ -133,7 +132,7 @@ impl<'d> Table<'d> {
             let place = if self.path.is_empty() {
                 "the game file".into()
             } else {
-                format!("line {}: `{}`", line(self.text, self.at), self.path)
+                format!("line {}: `{}`", line(self.text, self.at), short(&self.path))
             };
             Error::Formula(format!("{place} has no `{name}`; add one, such as {example}"))
         })
@@ -143,7 +142,8 @@ impl<'d> Table<'d> {
 /// The number a value is, if it is one. Infinite and NaN are numbers here; who cannot use them says so.
 pub(super) fn as_number(value: &DeValue<'_>) -> Option<f64> {
     match value {
-        DeValue::Float(f) => f.as_str().parse().ok(),
+        // A number too large for f64 is not infinity, which is spelled out.
+        DeValue::Float(f) => f.as_str().parse().ok().filter(|v: &f64| !v.is_infinite() || f.as_str().contains("inf")),
         DeValue::Integer(i) if i.radix() == 10 => i.as_str().parse().ok(),
         DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).ok().map(|v| v as f64),
         _ => None,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::data::Array;
 use super::functions;
 use super::graph::{Graph, Id};
+use super::place::short;
 use crate::error::nearest;
 
 #[derive(Debug)]
@@ -46,6 +47,7 @@ impl Scope {
             entry.used = true;
             if let Meaning::Waiting(array) = &entry.meaning {
                 if let Some((place, value)) = array.first(|v| !v.is_finite()) {
+                    let name = short(name);
                     return Err(format!("data `{name}` has {value} at {place}; an objective needs finite numbers"));
                 }
                 entry.meaning = Meaning::Node(graph.constant(array.shape, &array.values)?);
@@ -57,13 +59,14 @@ impl Scope {
         match functions::constant(name) {
             Some(value) => graph.literal(value),
             None if functions::find(name).is_some() => Err(format!("`{name}` is a function: write {name}(...)")),
-            None => Err(format!("unknown name `{name}`{}", self.suggest(name))),
+            None => Err(format!("unknown name `{}`{}", short(name), self.suggest(name))),
         }
     }
 
     /// What is wrong with calling `name`, which is not a function.
     pub(super) fn not_a_function(&self, name: &str) -> String {
         if self.names.contains_key(name) || functions::constant(name).is_some() {
+            let name = short(name);
             return format!("`{name}` is not a function; for a product write {name} * (...)");
         }
         let hint = match functions::elsewhere(name) {
@@ -73,7 +76,7 @@ impl Scope {
                 None => String::new(),
             },
         };
-        format!("unknown function `{name}`{hint}")
+        format!("unknown function `{}`{hint}", short(name))
     }
 
     fn suggest(&self, name: &str) -> String {

@@ -96,6 +96,10 @@ fn powers_at_zero_are_as_in_mathematics() {
     assert_eq!(gx, [1.0, 0.0, 0.0, 0.0]);
     game.grad_y(&[0.0; 4], &mut gy);
     assert_eq!(gy, [0.0; 4]);
+    let mut game = read(&around("sum(u^v) + sum(u^(0*c))")).unwrap();
+    game.fix(&[0.0; 4], Need::Gradients);
+    assert_eq!((game.grad_x(&[0.0, 2.0, 3.0, 0.0], &mut gx), gx), (4.0, [0.0; 4]));
+    assert_eq!((game.grad_y(&[0.0, 2.0, 3.0, 1.0], &mut gy), gy), (3.0, [0.0; 4]));
 }
 
 #[test]

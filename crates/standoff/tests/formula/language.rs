@@ -74,6 +74,12 @@ fn indices_and_slices_are_those_of_numpy() {
 }
 
 #[test]
+fn only_equal_parts_are_shared() {
+    means("u @ u + u @ v + v @ u + s*s + s*t + t*s + (s - t) + (t - s) + u[0] + u[1]", 14.0 + 2.8 + 0.25 - 2.0 + 3.0);
+    means("sum(u[0:2]) + sum(u[1:3]) + s^3 + s^4 + 1/(1 + s) + 1/(1 + s)", 8.0 + 0.125 + 0.0625 + 4.0 / 3.0);
+}
+
+#[test]
 fn an_objective_may_span_lines() {
     means("sum(u)\n  + sum(v)\n\t- t", 8.6);
 }

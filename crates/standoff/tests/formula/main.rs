@@ -7,6 +7,7 @@ mod fuzz;
 mod language;
 mod limits;
 mod linear;
+mod reference;
 mod sets;
 
 use standoff::formula::FormulaGame;
