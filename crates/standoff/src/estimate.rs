@@ -273,7 +273,8 @@ impl<'g, G: Game> Sampler<'g, G> {
         let s = &self.seen;
         let bent = 1e-6 * (s.l22 + 1e-9);
         let (pl, same_height) = self.pl();
-        let shape = if self.linear || s.l22 <= 1e-9 * (1.0 + s.l12 + s.l11) {
+        // Not measured against L11: curvature in x says nothing about curvature in y.
+        let shape = if self.linear || s.l22 <= 1e-9 * (1.0 + s.l12) {
             Shape::Linear
         } else if s.convex_y < -1e-3 * s.l22 {
             Shape::StronglyConcave

@@ -51,7 +51,11 @@ pub(crate) fn run(args: &CheckArgs, screen: &mut Screen) -> Result<Exit> {
     loaded.require_finite_start()?;
     let found = estimate(&mut loaded.game, &loaded.start, args.samples, args.seed);
     let slopes = derivatives(&mut loaded.game, &loaded.start, COMPARED);
-    let text = if args.json { format!("{}\n", as_json(&found, &slopes)) } else { human(&found, &slopes) };
+    let text = if args.json {
+        format!("{}\n", as_json(&found, &slopes))
+    } else {
+        human(&found, &slopes, loaded.game.linear_in_y())
+    };
     screen.result(&text)?;
     Ok(if slopes.agree() { Exit::Done } else { Exit::Unmet })
 }
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &CheckArgs, screen: &mut Screen) -> Result<Exit> {
 /// What f looks like in y: the name in JSON, and in words.
 fn shape(found: &Estimate) -> (&'static str, &'static str) {
     match found.shape {
-        Shape::Linear => ("linear", "linear: the inner maximum is exact"),
+        Shape::Linear => ("linear", "linear wherever it was sampled"),
         Shape::StronglyConcave => ("strongly-concave", "strongly concave wherever it was sampled"),
         Shape::Concave => ("concave", "concave wherever it was sampled"),
         Shape::Pl => ("pl", "not concave, but Polyak-Lojasiewicz wherever it was sampled"),
@@ -84,9 +88,10 @@ fn as_json(found: &Estimate, slopes: &Derivatives) -> serde_json::Value {
     })
 }
 
-fn human(found: &Estimate, slopes: &Derivatives) -> String {
+fn human(found: &Estimate, slopes: &Derivatives, linear: bool) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}  {}", label("in y"), shape(found).1);
+    let in_y = if linear { "linear, so that the inner maximum is exact" } else { shape(found).1 };
+    let _ = writeln!(out, "{}  {in_y}", label("in y"));
     let convexity =
         if found.weakness_x >= -1e-6 * (1.0 + found.curvature_x.abs()) { "looks convex" } else { "not convex" };
     let (low, high) = (short(found.weakness_x), short(found.curvature_x));

@@ -4,5 +4,8 @@ mod scratch;
 
 mod bad_input;
 mod inspect;
+mod readme;
 mod signals;
+mod solve;
 mod streams;
+mod verify;

@@ -23,6 +23,24 @@ upper = 1
 start = -1
 ";
 
+/// A game with vectors, several variables and data.
+pub(crate) const GROUPS: &str = "\
+objective = \"sum(p * sigmoid(-b * (A @ w + c))) + 0.01*sum(w^2 / (1 + w^2))\"
+[min.w]
+dim = 2
+set = { ball = { radius = 5.0 } }
+start = [0.1, -0.2]
+[min.c]
+lower = -3
+upper = 3
+[max.p]
+dim = 3
+set = \"simplex\"
+[data]
+A = [[1.0, 2.0], [0.5, -1.0], [-1.5, 0.3]]
+b = [1, -1, 1]
+";
+
 /// A game whose result is longer than a pipe holds.
 pub(crate) const LONG: &str = "\
 objective = \"sum((x - 0.1234567)^2) - y^2\"

@@ -1,0 +1,64 @@
+//! The README's commands run, and the examples are solved and verified.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::scratch::{Run, STANDOFF, Scratch};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn every_example_is_solved_and_verified() {
+    let mut games: Vec<PathBuf> = fs::read_dir(root().join("examples"))
+        .expect("the examples")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .collect();
+    games.sort();
+    assert!(games.len() >= 5, "{games:?}");
+    let scratch = Scratch::new();
+    for game in games {
+        let game = game.to_str().expect("a path in UTF-8");
+        let result = scratch.run(&["solve", game, "--eps", "1e-5", "--json"]).exits(0);
+        assert!(result.stderr.is_empty(), "{result:#?}");
+        scratch.feed(&["verify", game, "--point", "-", "--eps", "1e-5"], &result.stdout).exits(0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_readme_run() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let scratch = Scratch::new();
+    std::os::unix::fs::symlink(root().join("examples"), scratch.path("examples")).expect("a link");
+    let folder = Path::new(STANDOFF).parent().expect("a folder").display().to_string();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
+    let lines: Vec<String> = readme.lines().filter_map(command_of).collect();
+    assert!(lines.len() >= 4, "{lines:?}");
+    for line in lines.into_iter().filter(|line| !line.contains("game.toml")) {
+        let mut shell = Command::new("sh");
+        shell.current_dir(scratch.path("")).env("PATH", &path).args(["-c", &line]);
+        Run::of(shell.output().expect("a shell")).exits(0);
+    }
+}
+
+/// The command on a line, if it has one: `$ standoff ...`, `standoff ...`, or `cargo run --release -- ...`.
+fn command_of(line: &str) -> Option<String> {
+    if let Some(arguments) = line.strip_prefix("cargo run --release -- ") {
+        return Some(format!("standoff {arguments}"));
+    }
+    let line = line.strip_prefix("$ ").unwrap_or(line);
+    line.starts_with("standoff ").then(|| line.to_owned())
+}
+
+#[test]
+fn the_test_command_of_the_readme_is_the_one_that_the_check_script_runs() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let script = fs::read_to_string(root().join(".ci/run")).expect("the check script");
+    let command =
+        script.lines().find_map(|line| line.strip_prefix("test_command='")?.strip_suffix('\'')).expect("a line");
+    assert!(readme.lines().any(|line| line == command), "`{command}` is not a line of the README");
+}

@@ -1,0 +1,103 @@
+//! `standoff verify`: believes the numbers of the point and nothing else.
+
+use serde_json::{Value, json};
+
+use crate::scratch::{GROUPS, KINK, Scratch};
+
+/// A folder with a game and its result.
+fn solved(game: &str) -> (Scratch, Value) {
+    let scratch = Scratch::with(&[("game.toml", game)]);
+    let run = scratch.run(&["solve", "game.toml", "--eps", "1e-5", "--json"]).exits(0);
+    scratch.write("result.json", run.stdout.as_bytes());
+    (scratch, run.json())
+}
+
+const VERIFY: [&str; 4] = ["verify", "game.toml", "--point", "result.json"];
+
+#[test]
+fn the_output_of_solve_is_verified() {
+    for game in [KINK, GROUPS] {
+        let (scratch, _) = solved(game);
+        let run = scratch.run(&VERIFY).exits(0);
+        assert!(run.stdout.starts_with("verified: "), "{run:#?}");
+        assert!(run.stdout.contains("as recorded in the file"), "{run:#?}");
+        let verdict = scratch.run(&[&VERIFY[..], &["--json"]].concat()).exits(0).json();
+        assert_eq!((&verdict["verified"], &verdict["eps_from_file"]), (&json!(true), &json!(true)));
+    }
+}
+
+#[test]
+fn the_two_commands_work_in_a_pipe() {
+    let (scratch, result) = solved(KINK);
+    scratch.feed(&["verify", "game.toml", "--point", "-"], &result.to_string()).exits(0);
+    scratch.run(&["verify", "-", "--point", "-"]).refuses(&["both come from standard input"]);
+}
+
+#[test]
+fn a_point_of_ones_own_needs_nothing_but_its_numbers_and_an_eps() {
+    let scratch = Scratch::with(&[("game.toml", KINK)]);
+    let point = json!({"min": {"x": 0.5}, "max": {"y": 0.7481212399530408}});
+    scratch.write("result.json", point.to_string().as_bytes());
+    scratch.run(&VERIFY).refuses(&["records no eps", "--eps"]);
+    let run = scratch.run(&[&VERIFY[..], &["--eps", "1e-12"]].concat()).exits(0);
+    assert!(!run.stdout.contains("as recorded in the file"), "{run:#?}");
+}
+
+#[test]
+fn a_tampered_result_is_not_verified() {
+    let (scratch, result) = solved(GROUPS);
+    let tamper = |path: &str, value: Value, word: &str| {
+        let mut changed = result.clone();
+        *changed.pointer_mut(path).expect("the path exists") = value;
+        scratch.write("changed.json", changed.to_string().as_bytes());
+        let run = scratch.run(&["verify", "game.toml", "--point", "changed.json"]).exits(1);
+        assert!(run.stdout.starts_with("not verified") && run.stdout.contains(word), "{path}: {run:#?}");
+    };
+    let w = result["min"]["w"][0].as_f64().expect("a number");
+    tamper("/min/w/0", json!(w + 0.01), "above eps");
+    tamper("/max/p", json!([0.5, 0.25, 0.25]), "above eps");
+    tamper("/max/p", json!([0.5, 0.5, 0.5]), "outside their set");
+    tamper("/min/c", json!(3.0001), "outside their set");
+    tamper("/value", json!(0.0), "the file claims the value 0");
+    tamper("/eps", json!(1e-14), "above eps");
+}
+
+#[test]
+fn what_the_file_says_of_its_status_means_nothing() {
+    let (scratch, mut result) = solved(KINK);
+    result["status"] = json!("time-limit");
+    result["method"] = json!("guessed");
+    scratch.write("result.json", result.to_string().as_bytes());
+    scratch.run(&VERIFY).exits(0);
+}
+
+#[test]
+fn false_bounds_in_the_file_are_found() {
+    let scratch = Scratch::with(&[("game.toml", KINK)]);
+    let point =
+        json!({"min": {"x": 0.5}, "max": {"y": 0.7}, "eps": 1, "gap": {"x": {"upper": 1e-9}, "y": {"upper": 0}}});
+    scratch.write("result.json", point.to_string().as_bytes());
+    let run = scratch.run(&VERIFY).exits(1);
+    assert!(run.stdout.contains("the file claims X <= 1e-9"), "{run:#?}");
+}
+
+#[test]
+fn points_that_do_not_fit_the_game_are_errors_that_name_the_variable() {
+    let (scratch, result) = solved(GROUPS);
+    let refused = |change: fn(&mut Value), words: &[&str]| {
+        let mut changed = result.clone();
+        change(&mut changed);
+        scratch.write("changed.json", changed.to_string().as_bytes());
+        scratch.run(&["verify", "game.toml", "--point", "changed.json"]).refuses(words);
+    };
+    refused(|r| r["min"] = json!({"w": [0, 0]}), &["`c`"]);
+    refused(|r| r["min"]["v"] = json!(1), &["no variable `v`"]);
+    refused(|r| r["max"]["p"] = json!([1]), &["`p` has 1 entry", "needs 3"]);
+    refused(|r| r["max"]["p"] = json!([1, 0, null]), &["`p[2]` is null"]);
+    refused(|r| *r = json!(3), &["no `min`"]);
+    for (text, word) in [("{\"min\": ", "not JSON"), ("", "is empty"), ("{\"min\": {\"c\": 1e999}}", "not JSON")] {
+        scratch.write("changed.json", text.as_bytes());
+        scratch.run(&["verify", "game.toml", "--point", "changed.json"]).refuses(&[word]);
+    }
+    scratch.run(&["verify", "game.toml", "--point", "reslt.json"]).refuses(&["no file", "did you mean `result.json`?"]);
+}
