@@ -82,6 +82,16 @@ fn false_bounds_in_the_file_are_found() {
 }
 
 #[test]
+fn a_certificate_from_a_wrong_derivative_is_not_believed() {
+    // At x = 0 the two sides of the maximum have slopes 1 and 2: either gives X = 0, and neither is the derivative.
+    let game = "objective = \"max(x, 2*x) - y^2\"\n[min.x]\nlower = 0\nupper = 1\n[max.y]\nset = \"free\"\n";
+    let scratch = Scratch::with(&[("game.toml", game), ("result.json", "{\"min\": {\"x\": 0}, \"max\": {\"y\": 0}}")]);
+    let run = scratch.run(&[&VERIFY[..], &["--eps", "1e-3"]].concat()).exits(1);
+    assert!(run.stdout.contains("derivatives in x differ from central differences"), "{run:#?}");
+    assert!(run.stderr.contains("warning: "), "{run:#?}");
+}
+
+#[test]
 fn points_that_do_not_fit_the_game_are_errors_that_name_the_variable() {
     let (scratch, result) = solved(GROUPS);
     let refused = |change: fn(&mut Value), words: &[&str]| {
