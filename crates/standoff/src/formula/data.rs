@@ -111,7 +111,9 @@ impl<'l> Source<'l> {
                 return Err(field.fault(problem));
             }
         };
-        let bytes = (self.load)(path).map_err(|why| field.fault(format!("cannot be read from {path}: {why}")))?;
+        let loaded = (self.load)(path);
+        let path = short(path);
+        let bytes = loaded.map_err(|why| field.fault(format!("cannot be read from {path}: {why}")))?;
         let array = read(&bytes).map_err(|why| field.fault(format!("cannot use {path}: {why}")))?;
         match array.first(f64::is_nan) {
             Some((place, _)) => Err(field.fault(format!("has NaN at {place} of {path}; remove or fill it"))),

@@ -7,7 +7,7 @@ use super::data::{Load, Source};
 use super::graph::{Graph, Id, Kind, MOST_NUMBERS, Reach};
 use super::lexer::starts_name;
 use super::parser::{self, MOST_CHARACTERS};
-use super::place::Fault;
+use super::place::{Fault, short};
 use super::reader::{self, Field, Table};
 use super::scope::Scope;
 use super::sets::Builder;
@@ -87,7 +87,7 @@ fn check_names(document: &Table<'_>) -> Result<(), Error> {
             if functions::find(name).is_some() || functions::constant(name).is_some() {
                 return Err(field.fault("has a reserved name, which expressions already know; rename it"));
             }
-            if let Some(other) = taken.insert(name, field.path.clone()) {
+            if let Some(other) = taken.insert(name, short(&field.path)) {
                 return Err(field.fault(format!("has the same name as `{other}`; rename one of them")));
             }
         }

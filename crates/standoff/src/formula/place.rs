@@ -25,7 +25,7 @@ impl Fault {
         let number = before.matches('\n').count() + 1;
         let place = if text.trim_end().contains('\n') { format!("line {number}, ") } else { String::new() };
         let (shown, caret) = window(&line, column);
-        format!("{what}: {}, at {place}column {}\n    {shown}\n    {}^", self.message, column + 1, " ".repeat(caret))
+        format!("{what}, {place}column {}: {}\n    {shown}\n    {}^", column + 1, self.message, " ".repeat(caret))
     }
 }
 
@@ -59,9 +59,9 @@ mod tests {
     #[test]
     fn the_caret_stands_under_the_place() {
         let shown = Fault::new(8, "unknown name `ww`").show("objective", "sum(p * ww)");
-        assert_eq!(shown, "objective: unknown name `ww`, at column 9\n    sum(p * ww)\n            ^");
+        assert_eq!(shown, "objective, column 9: unknown name `ww`\n    sum(p * ww)\n            ^");
         let second = Fault::new(6, "no").show("objective", "x +\n\t* y\n");
-        assert_eq!(second, "objective: no, at line 2, column 3\n     * y\n      ^");
+        assert_eq!(second, "objective, line 2, column 3: no\n     * y\n      ^");
     }
 
     #[test]
@@ -69,15 +69,15 @@ mod tests {
         let text = format!("{}?{}", "x+".repeat(500), "+x".repeat(500));
         let shown = Fault::new(1000, "no").show("objective", &text);
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines[0], "objective: no, at column 1001");
+        assert_eq!(lines[0], "objective, column 1001: no");
         assert!(lines[1].len() <= 4 + WINDOW + 6 && lines[1].ends_with("..."));
         assert_eq!(lines[1].as_bytes()[lines[2].len() - 1], b'?');
     }
 
     #[test]
     fn the_end_of_the_text_and_wide_letters_are_places_too() {
-        assert_eq!(Fault::new(2, "no").show("f", "x+"), "f: no, at column 3\n    x+\n      ^");
-        assert_eq!(Fault::new(4, "no").show("f", "é+ ?"), "f: no, at column 4\n    é+ ?\n       ^");
-        assert_eq!(Fault::new(0, "no").show("f", ""), "f: no, at column 1\n    \n    ^");
+        assert_eq!(Fault::new(2, "no").show("f", "x+"), "f, column 3: no\n    x+\n      ^");
+        assert_eq!(Fault::new(4, "no").show("f", "é+ ?"), "f, column 4: no\n    é+ ?\n       ^");
+        assert_eq!(Fault::new(0, "no").show("f", ""), "f, column 1: no\n    \n    ^");
     }
 }

@@ -83,8 +83,11 @@ impl Scope {
         let mut known: Vec<&str> = self.names.keys().map(String::as_str).collect();
         known.sort_unstable();
         match nearest(name, known.iter().copied()) {
-            Some(close) => format!("; did you mean `{close}`?"),
-            None if known.len() <= 12 => format!("; known names are {}", known.join(", ")),
+            Some(close) => format!("; did you mean `{}`?", short(close)),
+            None if known.len() <= 12 => {
+                let known: Vec<String> = known.into_iter().map(short).collect();
+                format!("; known names are {}", known.join(", "))
+            }
             None => "; declare it under [min], [max], [data] or [define]".into(),
         }
     }

@@ -3,6 +3,7 @@
 use toml::de::DeValue;
 
 use super::data::Source;
+use super::place::short;
 use super::reader::{Field, Table};
 use super::shape::Shape;
 use crate::error::nearest;
@@ -176,7 +177,8 @@ impl Builder<'_, '_> {
 }
 
 fn unknown(place: &Field<'_>, name: &str) -> Error {
-    match nearest(name, NAMES) {
+    let (close, name) = (nearest(name, NAMES), short(name));
+    match close {
         Some(close) => place.fault(format!("names an unknown set `{name}`; did you mean `{close}`?")),
         None => place.fault(format!("names an unknown set `{name}`; known are {}", NAMES.join(", "))),
     }

@@ -3,7 +3,7 @@
 use standoff::formula::FormulaGame;
 use standoff::{Error, Game, Need};
 
-use crate::refusal;
+use crate::{read, refusal};
 
 /// A game of data `D`, whose file holds these bytes.
 fn with(name: &str, bytes: &[u8], objective: &str) -> Result<f64, Error> {
@@ -171,6 +171,16 @@ fn lists_with_holes_are_refused() {
     assert_eq!(game("D = [[1, 2],\n [3, [4]]]"), "line 6: `data.D[1][1]` must be a number, got a list");
     let infinite = refusal("objective = 'x*y + D[0]'\n[min.x]\n[max.y]\n[data]\nD = [inf, 1]\n");
     assert!(infinite.contains("data `D` has inf at index 0; an objective needs finite numbers"), "{infinite}");
+}
+
+#[test]
+fn numbers_may_be_spelled_as_toml_allows() {
+    let text = "\u{feff}objective = 'sum(D) + x*y'\r\n[min.x]\r\n[max.y]\r\n[data]\r\nD = [1_000, 0x10, +2, -3.5e-1, 99999999999999999999]\r\n";
+    let mut game = read(text).unwrap();
+    game.fix(&[0.0], Need::Values);
+    assert_eq!(game.value(&[0.0]), 1000.0 + 16.0 + 2.0 - 0.35 + 1e20);
+    let large = refusal("objective = 'x*y'\n[min.x]\n[max.y]\n[data]\nD = 1e400\n");
+    assert_eq!(large, "line 5: `data.D` must be a number, a list, a list of rows or a file, got 1e400");
 }
 
 #[test]

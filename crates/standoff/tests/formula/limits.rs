@@ -39,7 +39,7 @@ fn nesting_is_allowed_up_to_its_limit() {
     assert!(read(&around(&nested(256))).is_ok());
     assert_eq!(
         first_line(&nested(257)),
-        "objective: brackets are nested more than 256 deep; name the inner parts under [define], at column 257"
+        "objective, column 257: brackets are nested more than 256 deep; name the inner parts under [define]"
     );
     let calls = |depth: usize| format!("{}s{}", "sin(".repeat(depth), ")".repeat(depth));
     assert!(read(&around(&calls(256))).is_ok());
@@ -52,7 +52,7 @@ fn nesting_is_allowed_up_to_its_limit() {
 fn two_hundred_thousand_brackets_do_not_overflow_the_stack() {
     for text in ["(", "sin(", "-(", "max(s,", "s^(", "u[", "(((s)"] {
         let many = text.repeat((1_000_000 / text.len()).min(200_000));
-        assert!(first_line(&many).starts_with("objective: "), "{text}");
+        assert!(first_line(&many).starts_with("objective, column "), "{text}");
     }
     assert!(first_line(&nested(200_000)).contains("nested more than 256 deep"));
 }
@@ -88,4 +88,26 @@ fn deep_toml_is_refused() {
     let deep =
         format!("objective = 'x*y'\n[min.x]\n[max.y]\n[data]\nD = {}1{}\n", "[".repeat(100_000), "]".repeat(100_000));
     assert!(refusal(&deep).starts_with("the game file is not valid TOML"));
+}
+
+#[test]
+fn the_deepest_nesting_fits_into_a_small_stack() {
+    let work =
+        || read(&around(&format!("{}{}", "max(s, -2^(".repeat(128), "t".to_owned() + &"))".repeat(128)))).is_ok();
+    let thread = std::thread::Builder::new().stack_size(384 << 10).spawn(work);
+    assert!(thread.is_ok_and(|t| t.join().is_ok_and(|read| read)));
+}
+
+#[test]
+fn names_of_any_length_are_cut_in_messages() {
+    let name = "q".repeat(100_000);
+    for objective in
+        [name.clone(), format!("{name}(s)"), format!("s {name}"), format!("s[{name}]"), format!("s, {name}")]
+    {
+        assert!(refusal(&around(&objective)).len() < 400);
+    }
+    assert!(refusal(&format!("objective = 's'\n{name} = 3\n[min.s]\n[max.t]\n")).len() < 400);
+    assert!(refusal(&format!("objective = 's'\n[min.s]\nlower = '{name}'\n[max.t]\n")).len() < 400);
+    assert!(refusal(&format!("objective = 's'\n[min.s]\nset = '{name}'\n[max.t]\n")).len() < 400);
+    assert!(refusal(&format!("objective = 's'\n[min.s]\ndim = '{name}'\n[max.t]\n")).len() < 400);
 }
