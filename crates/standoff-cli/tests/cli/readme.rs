@@ -55,6 +55,16 @@ fn command_of(line: &str) -> Option<String> {
 }
 
 #[test]
+fn the_links_of_the_readme_lead_somewhere() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let links: Vec<&str> = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(links.len() > 5, "{links:?}");
+    for link in links.into_iter().filter(|link| !link.starts_with("https://")) {
+        assert!(root().join(link).exists(), "{link}");
+    }
+}
+
+#[test]
 fn the_test_command_of_the_readme_is_the_one_that_the_check_script_runs() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     let script = fs::read_to_string(root().join(".ci/run")).expect("the check script");
