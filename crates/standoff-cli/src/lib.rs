@@ -9,6 +9,7 @@ pub mod number;
 pub mod parse;
 pub mod point;
 pub mod source;
+pub mod system;
 
 mod commands;
 mod constants;

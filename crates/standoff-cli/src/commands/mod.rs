@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod lqr;
 mod man;
 mod methods;
 mod plan;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Methods(methods::MethodsArgs),
     /// List the games with known answers
     Zoo(zoo::ZooArgs),
+    /// Imitate an expert who steers a linear system
+    Lqr(lqr::LqrArgs),
     /// Write tab completions for a shell
     Completions(completions::CompletionsArgs),
     /// Write a manual page
@@ -45,6 +48,7 @@ impl Command {
             Self::Plan(args) => plan::run(args, screen),
             Self::Methods(args) => methods::run(args, screen),
             Self::Zoo(args) => zoo::run(args, screen),
+            Self::Lqr(args) => lqr::run(args, screen),
             Self::Completions(args) => completions::run(args, screen),
             Self::Man(args) => man::run(args, screen),
         }

@@ -5,6 +5,7 @@ mod scratch;
 mod bad_input;
 mod inspect;
 mod readme;
+mod lqr;
 mod signals;
 mod solve;
 mod streams;

@@ -1,0 +1,177 @@
+//! `standoff lqr`: imitates an expert who steers a linear system, and finds a cost that explains it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum, ValueHint};
+use serde_json::{Value, json};
+use standoff::zoo::lqr::{DMatrix, LqrGame, Order};
+use standoff::{Choice, Settings, Solution, StopReason, solve};
+
+use crate::number::{count, duration, plural, short};
+use crate::report::{certificate, gap_json, label};
+use crate::screen::{GOOD, Screen, WARN, paint};
+use crate::system::{EXAMPLE, Task};
+use crate::{Exit, files, interrupt, parse};
+
+/// Who minimises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OrderName {
+    /// The policy minimises, the cost maximises
+    Policy,
+    /// The cost minimises, the policy maximises: the paper's PL game
+    Cost,
+}
+
+/// The arguments of `standoff lqr`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  standoff lqr                          # a pole on a cart
+  standoff lqr --example > system.toml  # the same as a file, to start from
+  standoff lqr system.toml --eps 1e-8 --json
+
+The file holds A and B of x' = A x + B u (with `dt`: in continuous time, sampled every dt seconds) and the
+expert: its gain K (u = -K x), or the cost Q, R that generates it. Optional: Sigma0 (covariance of the start),
+q_bounds and r_bounds ([least, most] eigenvalue), gamma and centre = { Q, R } (the regulariser).")]
+pub(crate) struct LqrArgs {
+    /// A system file (`-` for standard input); without one, the built-in example
+    #[arg(value_name = "SYSTEM.toml", value_hint = ValueHint::FilePath)]
+    file: Option<PathBuf>,
+
+    /// Print the built-in example as a file, and stop
+    #[arg(long)]
+    example: bool,
+
+    /// Done once neither player is able to gain more than this
+    #[arg(short, long, default_value = "1e-7", value_parser = parse::positive)]
+    eps: f64,
+
+    /// Who minimises; the equilibria are the same
+    #[arg(long, value_enum, default_value = "policy")]
+    order: OrderName,
+
+    /// Most gradients, of both players together
+    #[arg(long, value_name = "N", default_value = "1e5", value_parser = parse::count)]
+    max_grads: u64,
+
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
+    if args.example {
+        screen.result(EXAMPLE)?;
+        return Ok(Exit::Done);
+    }
+    let task = match &args.file {
+        Some(path) => {
+            let text = files::text(path, "a system file")?;
+            Task::parse(&text).with_context(|| format!("in {}", files::name(path)))?
+        }
+        None => {
+            screen.note("no file given: the built-in pole on a cart (standoff lqr --example prints it)");
+            Task::parse(EXAMPLE)?
+        }
+    };
+    let order = if args.order == OrderName::Policy { Order::PolicyMinimises } else { Order::CostMinimises };
+    let mut game = task.game(order)?;
+    let settings = Settings {
+        max_gradients: args.max_grads,
+        interrupt: Some(interrupt::flag()?),
+        method: Choice::default(),
+        ..Settings::eps(args.eps)
+    };
+    let start = game.start();
+    let solution = solve(&mut game, &start, &settings)?;
+    let found = Found::new(&task, &game, &solution);
+    screen.result(&if args.json { format!("{}\n", found.json(args.eps)) } else { found.human(args.eps) })?;
+    Ok(match solution.reason {
+        StopReason::Converged => Exit::Done,
+        StopReason::Interrupted => Exit::Interrupted,
+        _ => Exit::Unmet,
+    })
+}
+
+/// The policy and the cost at the end of a run.
+struct Found<'a> {
+    solution: &'a Solution<f64>,
+    k: DMatrix<f64>,
+    q: DMatrix<f64>,
+    r: DMatrix<f64>,
+    /// The largest difference between an entry of the gain and the expert's.
+    apart: f64,
+    /// What following this policy costs more than following the expert, under the recovered cost.
+    excess: f64,
+    /// The largest difference between the expert's gain and the optimal gain of the recovered cost.
+    unexplained: Option<f64>,
+}
+
+impl<'a> Found<'a> {
+    fn new(task: &Task, game: &LqrGame, solution: &'a Solution<f64>) -> Self {
+        let k = game.gain(&solution.point);
+        let (q, r) = game.cost(&solution.point);
+        let apart = (&k - &task.expert).amax();
+        let excess = task.system.cost(&k, &q, &r) - task.system.cost(&task.expert, &q, &r);
+        let unexplained = task.system.gain_for(&q, &r).ok().map(|optimal| (optimal - &task.expert).amax());
+        Self { solution, k, q, r, apart, excess, unexplained }
+    }
+
+    fn json(&self, eps: f64) -> Value {
+        let s = self.solution;
+        json!({
+            "status": s.reason.name(),
+            "K": rows(&self.k),
+            "Q": rows(&self.q),
+            "R": rows(&self.r),
+            "distance_to_expert": self.apart,
+            "excess_cost": self.excess,
+            "unexplained": self.unexplained,
+            "value": s.value,
+            "gap": gap_json(&s.certificate),
+            "eps": eps,
+            "radius": s.certificate.radius,
+            "calls": { "value": s.calls.value, "grad_x": s.calls.grad_x, "grad_y": s.calls.grad_y },
+            "iterations": s.iterations,
+            "seconds": s.seconds,
+        })
+    }
+
+    fn human(&self, eps: f64) -> String {
+        let s = self.solution;
+        let style = if s.reason == StopReason::Converged { GOOD } else { WARN };
+        let mut out = format!("{}: {}\n\n", paint(style, s.reason.name()), s.reason.advice());
+        for (name, m) in [("policy K", &self.k), ("cost Q", &self.q), ("cost R", &self.r)] {
+            for (i, row) in rows(m).iter().enumerate() {
+                // What is rounding beside the other entries is shown as 0.
+                let clean = |v: f64| if v.abs() < 1e-12 * m.amax() { 0.0 } else { v };
+                let shown: Vec<String> = row.iter().map(|v| format!(" {:>12}", short(clean(*v)))).collect();
+                let _ = writeln!(out, "{} {}", label(if i == 0 { name } else { "" }), shown.join(""));
+            }
+        }
+        let _ =
+            writeln!(out, "\n{}  largest difference from the expert's gain: {}", label("policy"), short(self.apart));
+        if let Some(off) = self.unexplained {
+            let text = "largest difference between the expert's gain and this cost's optimal one";
+            let _ = writeln!(out, "{}  {text}: {}", label("cost"), short(off));
+        }
+        out.push('\n');
+        out.push_str(&certificate(&s.certificate, eps));
+        let _ = writeln!(
+            out,
+            "\n{}  {} in x, {} in y; {}, {}",
+            label("work"),
+            plural(s.calls.grad_x, "gradient"),
+            count(s.calls.grad_y),
+            plural(s.iterations, "iteration"),
+            duration(s.seconds),
+        );
+        out
+    }
+}
+
+fn rows(m: &DMatrix<f64>) -> Vec<Vec<f64>> {
+    m.row_iter().map(|r| r.iter().copied().collect()).collect()
+}
