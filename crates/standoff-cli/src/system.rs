@@ -18,6 +18,8 @@ dt = 0.1
 # The expert minimises the sum of x'Qx + u'Ru.
 Q = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 5, 0], [0, 0, 0, 1]]
 R = [[0.5]]
+# 0: the adversary is not told this cost, and finds one that explains the expert. Without this line it prefers Q and R.
+gamma = 0
 ";
 
 /// The file as it is written. Matrices are lists of rows.
@@ -73,20 +75,28 @@ impl Task {
         let n = a.nrows();
         let sigma0 = file.Sigma0.as_deref().map_or(Ok(DMatrix::identity(n, n)), |rows| matrix("Sigma0", rows))?;
         let system = System::new(a, b, sigma0)?;
-        let expert = match (&file.K, &file.Q, &file.R) {
-            (Some(k), None, None) => matrix("K", k)?,
-            (None, Some(q), Some(r)) => system.gain_for(&matrix("Q", q)?, &matrix("R", r)?)?,
-            (Some(_), _, _) => bail!("the expert is given twice: keep either K, or Q and R that generate it"),
+        let own = match (&file.Q, &file.R) {
+            (Some(q), Some(r)) => Some((matrix("Q", q)?, matrix("R", r)?)),
+            _ => None,
+        };
+        let expert = match (&file.K, &own) {
+            (Some(k), None) if file.Q.is_none() && file.R.is_none() => matrix("K", k)?,
+            (None, Some((q, r))) => system.gain_for(q, r)?,
+            (Some(_), _) => bail!("the expert is given twice: keep either K, or Q and R that generate it"),
             _ => bail!("the expert is missing: give its gain K, or the cost Q and R that generates it"),
         };
+        system.check_stabilising("K", &expert)?;
         let usual = Imitation::default();
-        let centre =
-            file.centre.map(|c| Ok::<_, anyhow::Error>((matrix("centre.Q", &c.Q)?, matrix("centre.R", &c.R)?)));
+        let centre = match &file.centre {
+            Some(c) => Some((matrix("centre.Q", &c.Q)?, matrix("centre.R", &c.R)?)),
+            None => own,
+        };
         let imitation = Imitation {
             q_bounds: file.q_bounds.map_or(usual.q_bounds, |[least, most]| (least, most)),
             r_bounds: file.r_bounds.map_or(usual.r_bounds, |[least, most]| (least, most)),
-            gamma: file.gamma.unwrap_or(usual.gamma),
-            centre: centre.transpose()?,
+            // A cost that is known makes the game strongly concave, and its equilibrium is the expert's all the same.
+            gamma: file.gamma.unwrap_or(if centre.is_some() { 1.0 } else { usual.gamma }),
+            centre,
         };
         Ok(Self { system, expert, imitation })
     }

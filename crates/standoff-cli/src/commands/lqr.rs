@@ -34,7 +34,9 @@ Examples:
 
 The file holds A and B of x' = A x + B u (with `dt`: in continuous time, sampled every dt seconds) and the
 expert: its gain K (u = -K x), or the cost Q, R that generates it. Optional: Sigma0 (covariance of the start),
-q_bounds and r_bounds ([least, most] eigenvalue), gamma and centre = { Q, R } (the regulariser).")]
+q_bounds and r_bounds ([least, most] eigenvalue), gamma and centre = { Q, R }: the weight and the centre of the
+adversary's regulariser. Where Q and R are given they are the centre, with gamma = 1; with gamma = 0 the
+adversary is not told them, and finds a cost of its own that explains the expert.")]
 pub(crate) struct LqrArgs {
     /// A system file (`-` for standard input); without one, the built-in example
     #[arg(value_name = "SYSTEM.toml", value_hint = ValueHint::FilePath)]
