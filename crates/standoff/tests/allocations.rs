@@ -1,43 +1,13 @@
 //! Sets with a closed form are projected onto and measured without touching the heap, once the scratch space is there.
-#![allow(unsafe_code)] // a global allocator cannot be written without
 
+#[path = "common/counting.rs"]
+mod counting;
+
+use counting::{allocations, so_far};
 use standoff::gap::{Ask, Gauge, Side};
 use standoff::sets::Matrix;
-use standoff::{Real, Set};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-thread_local! {
-    /// Allocations of this thread: tests run side by side.
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is handed on to the system's allocator as it came; counting touches no memory of its own.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// How often `task` asks for memory.
-fn allocations(task: impl FnOnce()) -> usize {
-    let before = COUNT.get();
-    task();
-    COUNT.get() - before
-}
+use standoff::zoo::{self, Class};
+use standoff::{Choice, Observer, Real, Record, Set, Settings, StopReason, solve_with};
 
 fn wave<R: Real>(n: usize, frequency: f64) -> Vec<R> {
     (0..n).map(|i| R::from_f64((frequency * (i as f64 + 1.0)).sin())).collect()
@@ -105,4 +75,36 @@ fn one_gauge_alternates_between_two_sets_for_free() {
     };
     turn();
     assert_eq!(allocations(turn), 0);
+}
+
+/// The count of allocations at each record, kept without allocating.
+struct Ledger {
+    counts: Vec<usize>,
+}
+
+impl Observer for Ledger {
+    fn record(&mut self, _: &Record) -> Option<StopReason> {
+        assert!(self.counts.len() < self.counts.capacity());
+        self.counts.push(so_far());
+        None
+    }
+}
+
+#[test]
+fn no_iteration_of_any_method_allocates_after_the_first() {
+    for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave && !e.name.starts_with("lqr")) {
+        for info in standoff::methods::METHODS {
+            let mut i = (e.make)();
+            let method = Choice { constants: i.constants, ..Choice::named(info.name) };
+            let settings = Settings { method, max_iterations: 40, max_gradients: 4_000, ..Settings::eps(1e-9) };
+            let Ok(mut built) = settings.method.build(&i.game, &settings) else { continue };
+            let mut ledger = Ledger { counts: Vec::with_capacity(64) };
+            if solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut ledger).is_err() {
+                continue;
+            }
+            let later = ledger.counts.get(2..).unwrap_or_default();
+            let grown = later.windows(2).filter(|w| w[1] != w[0]).count();
+            assert_eq!(grown, 0, "{} on {}: {:?}", info.name, e.name, ledger.counts);
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::{Choice, Constants, Diagnosis, Error, Game, Need, Oracle, Point, Sett
 /// Which step x takes.
 enum Outer<R> {
     Projected(Projected<R>),
-    FrankWolfe(FrankWolfe<R>),
+    FrankWolfe(Box<FrankWolfe<R>>),
 }
 
 /// Where the accuracy stands: the regulariser and every tolerance follow from it.
@@ -70,7 +70,7 @@ impl<G: Game> Regularised<G> {
         let outer = if frank_wolfe {
             let mut step = FrankWolfe::new(1.0, settings.radius, n);
             step.clip = !printed;
-            Outer::FrankWolfe(step)
+            Outer::FrankWolfe(Box::new(step))
         } else {
             Outer::Projected(Projected::new(1.0, n))
         };
