@@ -4,8 +4,8 @@ mod scratch;
 
 mod bad_input;
 mod inspect;
-mod readme;
 mod lqr;
+mod readme;
 mod signals;
 mod solve;
 mod streams;
