@@ -1,4 +1,12 @@
-//! Non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`, solved to a certificate.
+//! Non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`, solved to a certificate: proven bounds on how
+//! much either player could still gain to first order.
+//!
+//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve`], read the [`Solution`]: the best pair, its
+//! [`Certificate`], what it cost, and how the run ended. The default method needs no constants; [`methods`] has the others.
+//!
+//! ```
+#![doc = include_str!("../examples/own_game.rs")]
+//! ```
 
 pub mod check;
 pub mod error;
