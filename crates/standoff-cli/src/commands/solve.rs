@@ -117,8 +117,8 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
     let mut settings = args.settings(&mut loaded)?;
     let mut method = settings.method.build(&loaded.game, &settings).map_err(with_options)?;
     args.announce(&loaded, &settings, screen);
-    let mut watch = Watch::new(args.trace.as_deref(), screen)?;
     settings.interrupt = Some(interrupt::flag()?);
+    let mut watch = Watch::new(args.trace.as_deref(), screen)?;
     let solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
     watch.clear();
     let report = Report { solution: &solution, layout: &loaded.layout, eps: args.eps, method: &args.method };
