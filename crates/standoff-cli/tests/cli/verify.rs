@@ -27,6 +27,22 @@ fn the_output_of_solve_is_verified() {
 }
 
 #[test]
+fn every_game_of_the_zoo_that_is_solved_is_verified() {
+    let scratch = Scratch::new();
+    let zoo = scratch.run(&["zoo"]).exits(0).stdout;
+    let mut solved = 0;
+    for name in zoo.lines().filter_map(|line| line.split_whitespace().next()) {
+        let game = format!("zoo:{name}");
+        let run = scratch.run(&["solve", &game, "--eps", "1e-4", "--max-grads", "1e5", "--json"]);
+        if run.code == Some(0) {
+            solved += 1;
+            scratch.feed(&["verify", &game, "--point", "-", "--eps", "1e-4"], &run.stdout).exits(0);
+        }
+    }
+    assert!(solved >= 20, "only {solved}");
+}
+
+#[test]
 fn the_two_commands_work_in_a_pipe() {
     let (scratch, result) = solved(KINK);
     scratch.feed(&["verify", "game.toml", "--point", "-"], &result.to_string()).exits(0);
