@@ -15,6 +15,7 @@ pub mod formula;
 pub mod gap;
 pub mod inner;
 pub mod methods;
+pub mod noise;
 pub mod observe;
 pub mod ops;
 pub mod oracle;

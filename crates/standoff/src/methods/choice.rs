@@ -1,6 +1,9 @@
-//! Which method: by name, with its constants and parameters, from a table that `standoff methods` prints.
+//! Which method: by name, with its constants and parameters.
 
-use super::{Auto, Method, Multistep, Regularised};
+use super::{
+    Agda, Auto, DsGda, Extragradient, FastNash, GdMax, Gda, HiBsa, METHODS, Method, MethodInfo, Multistep,
+    NegativeMomentum, Optimistic, PerturbedSmoothedGda, Regularised, SmoothedGda, TiAda, TwoTimeScale,
+};
 use crate::error::nearest;
 use crate::{Constants, Error, Game, Settings};
 
@@ -13,65 +16,6 @@ pub enum Mode {
     /// After the numbers of steps that the theorems give for the constants.
     Theory,
 }
-
-/// One line about a method.
-#[derive(Debug, Clone, Copy)]
-pub struct MethodInfo {
-    /// As given to `--method`.
-    pub name: &'static str,
-    /// What it assumes of the game.
-    pub assumes: &'static str,
-    /// Gradients to reach epsilon, where that is proven.
-    pub rate: &'static str,
-    /// Cost per iteration.
-    pub cost: &'static str,
-    /// Whether it needs the constants L11, L12, L22 (and perhaps mu).
-    pub needs_constants: bool,
-    /// Its parameters and their defaults.
-    pub params: &'static [(&'static str, &'static str)],
-}
-
-/// Every method.
-pub const METHODS: &[MethodInfo] = &[
-    MethodInfo {
-        name: "auto",
-        assumes: "concave or PL in y; no constants",
-        rate: "eps^-3.5 at worst, usually far less",
-        cost: "a line search on x, each trial with an inner ascent",
-        needs_constants: false,
-        params: &[],
-    },
-    MethodInfo {
-        name: "multistep",
-        assumes: "PL or strongly concave in y; L11, L12, L22, mu",
-        rate: "eps^-2 log(1/eps)",
-        cost: "an inner ascent and one x-gradient",
-        needs_constants: true,
-        params: &[],
-    },
-    MethodInfo {
-        name: "regularised",
-        assumes: "concave in y, Y bounded; L11, L12, L22",
-        rate: "eps^-3.5 log(1/eps)",
-        cost: "an accelerated inner ascent and one x-gradient",
-        needs_constants: true,
-        params: &[
-            ("continuation", "1: factor between stages of falling eps; 1 is off"),
-            ("lambda", "eps/(2 radius_y)"),
-        ],
-    },
-    MethodInfo {
-        name: "frank-wolfe",
-        assumes: "concave in y, Y bounded; L11, L12, L22",
-        rate: "eps^-3.5 log(1/eps)",
-        cost: "as regularised, x moves along the certificate's direction",
-        needs_constants: true,
-        params: &[
-            ("continuation", "1: factor between stages of falling eps; 1 is off"),
-            ("lambda", "eps/(2 radius_y)"),
-        ],
-    },
-];
 
 /// Which method, with everything it was given.
 #[derive(Debug, Clone)]
@@ -127,6 +71,19 @@ impl Choice {
             "multistep" => Box::new(Multistep::new(game, settings, self, constants()?)?),
             "regularised" => Box::new(Regularised::new(game, settings, self, constants()?, false)?),
             "frank-wolfe" => Box::new(Regularised::new(game, settings, self, constants()?, true)?),
+            "gda" => Box::new(Gda::new(game, settings, self)?),
+            "agda" => Box::new(Agda::new(game, settings, self)?),
+            "ttgda" => Box::new(TwoTimeScale::new(game, settings, self)?),
+            "gdmax" => Box::new(GdMax::new(game, settings, self)?),
+            "extragradient" => Box::new(Extragradient::new(game, settings, self)?),
+            "ogda" => Box::new(Optimistic::new(game, settings, self)?),
+            "negative-momentum" => Box::new(NegativeMomentum::new(game, settings, self)?),
+            "hibsa" => Box::new(HiBsa::new(game, settings, self)?),
+            "smoothed-gda" => Box::new(SmoothedGda::new(game, settings, self)?),
+            "perturbed-smoothed-gda" => Box::new(PerturbedSmoothedGda::new(game, settings, self)?),
+            "ds-gda" => Box::new(DsGda::new(game, settings, self)?),
+            "tiada" => Box::new(TiAda::new(game, settings, self)?),
+            "fastnash" => Box::new(FastNash::new(game, settings, self)?),
             _ => Box::new(Auto::new(game, settings)),
         })
     }

@@ -1,14 +1,44 @@
 //! Whole methods. Each moves the pair; the loop in `solve.rs` judges it.
 
+mod agda;
 mod auto;
 mod choice;
+mod ds_gda;
+mod extragradient;
+mod fastnash;
+mod gda;
+mod gdmax;
+mod given;
+mod hibsa;
 mod multistep;
+mod negative_momentum;
+mod ogda;
+mod perturbed_smoothed_gda;
 mod regularised;
+mod smoothed_gda;
+mod step;
+mod table;
+mod tiada;
+mod ttgda;
 
+pub use agda::Agda;
 pub use auto::Auto;
-pub use choice::{Choice, METHODS, MethodInfo, Mode};
+pub use choice::{Choice, Mode};
+pub use ds_gda::DsGda;
+pub use extragradient::Extragradient;
+pub use fastnash::FastNash;
+pub use gda::Gda;
+pub use gdmax::GdMax;
+pub use hibsa::HiBsa;
 pub use multistep::Multistep;
+pub use negative_momentum::NegativeMomentum;
+pub use ogda::Optimistic;
+pub use perturbed_smoothed_gda::PerturbedSmoothedGda;
 pub use regularised::Regularised;
+pub use smoothed_gda::SmoothedGda;
+pub use table::{METHODS, MethodInfo};
+pub use tiada::TiAda;
+pub use ttgda::TwoTimeScale;
 
 pub(crate) use choice::Params;
 

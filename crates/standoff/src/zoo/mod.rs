@@ -22,7 +22,7 @@ mod plain;
 mod printed_step;
 mod quadmax;
 mod ramp;
-mod random;
+pub(crate) mod random;
 mod rank_deficient;
 mod robust_regression;
 mod second_order;

@@ -1,0 +1,195 @@
+//! FastNash: an inexact proximal-point method in x whose subproblems are solved by accelerated ascent on their dual function,
+//! in a form that stops on computable residuals instead of counting.
+//!
+//! D. M. Ostrovskii, A. Lowy, M. Razaviyayn, "Efficient search of first-order Nash equilibria in nonconvex-concave smooth
+//! min-max problems", SIAM Journal on Optimization 31, 2021.
+//!
+//! With m at least the weak-convexity modulus of `f(., y)` (L11 will do), `lambda = eps/(2 radius_y)` and
+//! `F_t(x, y) = f(x, y) + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`, which is m-strongly convex in x and lambda-strongly
+//! concave in y, a step is a pair `(x_{t+1}, y_{t+1})` whose normal-cone residuals are `r_x <= eps/8` and
+//! `r_y <= min(eps/4, eps sqrt(lambda/(32 m)))`. Its duality gap is at most `r_x^2/(2m) + r_y^2/(2 lambda) <= eps^2/(32 m)`, so
+//! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x` and
+//! `Y <= r_y + lambda radius_y`. Hence at most `32 m Delta_g/eps^2` steps, each of `O(sqrt(L_psi/lambda) log(1/eps))` ascent
+//! steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness is `L_psi = L22 + lambda + L12^2/m`.
+
+mod descent;
+
+use self::descent::{Descent, End};
+use super::given::Given;
+use super::step::zeros;
+use super::{Method, Visitor};
+use crate::inner::Regulariser;
+use crate::{Choice, Constants, Error, Game, Need, Oracle, Point, Real, Settings, StopReason, ops};
+
+/// The error that an inexact `x(y)` may put into a gradient of psi, as a share of the last step's length over its size...
+const NOISE: f64 = 0.2;
+/// ... and, where the residual is judged, of the tolerance.
+const LAST_NOISE: f64 = 0.1;
+/// The residual is at most twice `||y+ - y||/step`, and noise: at this share of the tolerance it is worth a look.
+const WORTH_A_LOOK: f64 = 0.8;
+
+/// `(x, y)+ = approximate saddle point of f + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`.
+pub struct FastNash<G: Game> {
+    eps: f64,
+    constants: Constants,
+    m: f64,
+    adaptive: bool,
+    regulariser: Regulariser<G::Real>,
+    descent: Descent<G::Real>,
+    /// Whether `normal` is a normal vector of Y at the current y.
+    kept: u64,
+    normal: Vec<G::Real>,
+    dual: Dual<G::Real>,
+}
+
+/// Scratch of the ascent on psi.
+struct Dual<R> {
+    last: Vec<R>,
+    from: Vec<R>,
+    next: Vec<R>,
+    gradient: Vec<R>,
+}
+
+/// What follows from m and lambda.
+struct Tuning {
+    step: f64,
+    momentum: f64,
+    /// Stop when the residuals are at most these.
+    tolerance_x: f64,
+    tolerance_y: f64,
+    /// From the error of a gradient of psi to the residual of the x that causes it.
+    per_noise: f64,
+}
+
+impl<G: Game> FastNash<G> {
+    /// Needs L11, L12, L22 and a bounded Y. Parameters `m`, `lambda`, `adaptive`.
+    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
+        let given = Given::new("fastnash", choice, settings)?;
+        let c = given.constants()?;
+        let eps = given.eps;
+        let centre = game.y_set().centre();
+        let radius_y = given.radius_y(game, &centre)?;
+        let lambda = given.positive("lambda", || Ok(eps / (2.0 * radius_y)))?;
+        let adaptive = given.switch("adaptive")?;
+        let m = given.positive("m", || {
+            Ok(match (c.l11 > 0.0, c.l12 > 0.0) {
+                (true, _) if adaptive => c.l11 / 32.0,
+                (true, _) => c.l11,
+                // Convex in x: any m will do.
+                (false, true) => 0.05 * c.l12,
+                (false, false) => eps,
+            })
+        })?;
+        let Point { x, y } = zeros(game);
+        Ok(Self {
+            eps,
+            constants: *c,
+            m,
+            adaptive,
+            regulariser: Regulariser { lambda, centre },
+            descent: Descent::new(x.len()),
+            kept: 0,
+            normal: y.clone(),
+            dual: Dual { last: y.clone(), from: y.clone(), next: y.clone(), gradient: y },
+        })
+    }
+
+    fn tune(&self) -> Tuning {
+        let (c, m, lambda, eps) = (&self.constants, self.m, self.regulariser.lambda, self.eps);
+        let smooth = c.l22 + lambda + c.l12 * c.l12 / m;
+        let q = (lambda / smooth).sqrt();
+        let tolerance_y = (0.25 * eps).min(eps * (lambda / (32.0 * m)).sqrt());
+        let per_noise = if c.l12 > 0.0 { m / c.l12 } else { f64::INFINITY };
+        Tuning {
+            step: 1.0 / smooth,
+            momentum: (1.0 - q) / (1.0 + q),
+            tolerance_x: (0.125 * eps).min(LAST_NOISE * tolerance_y * per_noise),
+            tolerance_y,
+            per_noise,
+        }
+    }
+
+    /// Solves the subproblem around `z.x` from `z`, and moves there; `Convexity` when m turns out too small.
+    fn solve(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<End, StopReason> {
+        let t = self.tune();
+        self.descent.begin(&z.x, self.constants.l11, self.m);
+        self.dual.last.copy_from_slice(&z.y);
+        self.dual.from.copy_from_slice(&z.y);
+        // A point may be judged if it is the result of a projection, and so has a known normal vector.
+        let mut judged = self.kept == 1;
+        self.kept = 0;
+        let mut pace = 0.0;
+        loop {
+            f.budget()?;
+            let loose = NOISE * pace * t.per_noise;
+            let tolerance = if judged || !(loose > t.tolerance_x) { t.tolerance_x } else { loose };
+            if self.descent.run(f, &self.dual.from, tolerance, self.adaptive)? == End::Convexity {
+                return Ok(End::Convexity);
+            }
+            f.at(&self.descent.x, Need::Gradients);
+            f.grad_y(&self.dual.from, &mut self.dual.gradient);
+            self.regulariser.bend(&self.dual.from, &mut self.dual.gradient);
+            let residual = ops::distance(&self.dual.gradient, &self.normal);
+            let settled = judged && residual <= t.tolerance_y;
+            if settled || (self.ascend(f, t.step)? && judged) {
+                break;
+            }
+            pace = ops::distance(&self.dual.next, &self.dual.from) / t.step;
+            judged = pace <= WORTH_A_LOOK * t.tolerance_y || self.overshoots();
+            self.extrapolate(f, if judged { 0.0 } else { t.momentum });
+        }
+        z.x.copy_from_slice(&self.descent.x);
+        z.y.copy_from_slice(&self.dual.from);
+        self.kept = 1;
+        Ok(End::Settled)
+    }
+
+    /// `next = P_Y(from + step * gradient)`, with its normal vector; `true` when it is where it was.
+    fn ascend(&mut self, f: &Oracle<'_, G>, step: f64) -> Result<bool, StopReason> {
+        let Dual { from, next, gradient, .. } = &mut self.dual;
+        ops::add_scaled(next, from, step, gradient);
+        f.y_set().project(next);
+        let moved = ops::distance(next, from);
+        if !moved.is_finite() {
+            return Err(StopReason::NonFinite);
+        }
+        for i in 0..from.len() {
+            let n = gradient[i].to_f64() - (next[i].to_f64() - from[i].to_f64()) / step;
+            self.normal[i] = G::Real::from_f64(n);
+        }
+        Ok(moved <= 4.0 * G::Real::UNIT_ROUNDOFF * ops::norm(from))
+    }
+
+    /// O'Donoghue and Candes: the momentum points against the gradient step.
+    fn overshoots(&self) -> bool {
+        let Dual { last, from, next, .. } = &self.dual;
+        ops::sum_of(from.len(), |i| (from[i].to_f64() - next[i].to_f64()) * (next[i].to_f64() - last[i].to_f64())) > 0.0
+    }
+
+    fn extrapolate(&mut self, f: &Oracle<'_, G>, momentum: f64) {
+        let Dual { last, from, next, .. } = &mut self.dual;
+        for i in 0..from.len() {
+            let (new, old) = (next[i].to_f64(), last[i].to_f64());
+            from[i] = G::Real::from_f64(new + momentum * (new - old));
+        }
+        if momentum > 0.0 {
+            f.y_set().project(from);
+        }
+        last.copy_from_slice(next);
+    }
+}
+
+impl<G: Game> Method<G> for FastNash<G> {
+    fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        while self.solve(f, z)? == End::Convexity {
+            self.m *= 2.0;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        visitor.scalar("m", &mut self.m);
+        visitor.count("kept", &mut self.kept);
+        visitor.vector("normal", &mut self.normal);
+    }
+}

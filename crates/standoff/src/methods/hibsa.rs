@@ -1,0 +1,64 @@
+//! Hybrid block successive approximation, with x as a single block: a proximal linear step for x, a regularised one for y whose
+//! regulariser fades as the steps in x shorten.
+//!
+//! S. Lu, I. Tsaknakis, M. Hong, Y. Chen, "Hybrid block successive approximation for one-sided non-convex min-max problems:
+//! algorithms and applications", IEEE Transactions on Signal Processing 68, 2020.
+
+use super::given::Given;
+use super::step::{ascend, descend, slope_x, slope_y, zeros};
+use super::{Method, Visitor};
+use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason, ops};
+
+/// `x+ = P_X(x - grad_x f(x, y)/beta_r);  y+ = P_Y((y + rho grad_y f(x+, y)) / (1 + rho gamma_r))`.
+///
+/// Strongly concave in y: `beta_r = beta` and `gamma_r = 0`. Merely concave: `beta_r = beta sqrt(r)` and
+/// `gamma_r = gamma/(rho r^(1/4))`.
+pub struct HiBsa<G: Game> {
+    beta: f64,
+    rho: f64,
+    /// 0 where y's side is strongly concave.
+    gamma: f64,
+    round: u64,
+    g: Point<G::Real>,
+}
+
+impl<G: Game> HiBsa<G> {
+    /// Parameters `beta`, `rho`, `gamma`; without them, constants. Their defaults are of the paper's form, its factors recalled.
+    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
+        let given = Given::new("hibsa", choice, settings)?;
+        let strong = given.mu().filter(|_| !given.has("gamma"));
+        let rho = given.positive("rho", || match strong {
+            Some(mu) => Ok(mu / (4.0 * given.constants()?.l22.powi(2))),
+            None => Ok(1.0 / given.smoothness()?),
+        })?;
+        let beta = given.positive("beta", || match strong {
+            Some(mu) => {
+                let c = given.constants()?;
+                Ok(c.l11 + c.l12 * c.l12 * (2.0 / (mu * mu * rho) + 0.5 * rho))
+            }
+            None => given.smoothness(),
+        })?;
+        let gamma = if strong.is_some() { 0.0 } else { given.positive("gamma", || Ok(1.0))? };
+        Ok(Self { beta, rho, gamma, round: 0, g: zeros(game) })
+    }
+}
+
+impl<G: Game> Method<G> for HiBsa<G> {
+    fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        self.round += 1;
+        let r = self.round as f64;
+        let (beta_r, rho_gamma) =
+            if self.gamma > 0.0 { (self.beta * r.sqrt(), self.gamma / r.sqrt().sqrt()) } else { (self.beta, 0.0) };
+        slope_x(f, z, &mut self.g.x);
+        descend(f, &mut z.x, 1.0 / beta_r, &self.g.x);
+        slope_y(f, z, &mut self.g.y);
+        // (y + rho g)/(1 + s) = y + (rho g - s y)/(1 + s), s = rho gamma_r.
+        ops::axpy(-rho_gamma / self.rho, &z.y, &mut self.g.y);
+        ascend(f, &mut z.y, self.rho / (1.0 + rho_gamma), &self.g.y);
+        Ok(())
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        visitor.count("round", &mut self.round);
+    }
+}

@@ -1,0 +1,56 @@
+//! Perturbed smoothed gradient descent ascent: smoothed, and y held to the centre of Y with a weight of order eps.
+//!
+//! J. Li, M. Nagarajan, S. Pan, N. Zhang, "Smoothing meets perturbation: unified and tight analysis for nonconvex-concave
+//! minimax optimization", arXiv 2602.14185, 2026.
+
+use super::given::Given;
+use super::smoothed_gda::Smoothing;
+use super::step::{ascend, descend, follow, pull, slope_x, slope_y, zeros};
+use super::{Method, Visitor};
+use crate::inner::Regulariser;
+use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+
+/// With `K(x, z; y) = f(x, y) + (p/2)||x - z||^2 - (lambda/2)||y - centre||^2`:
+/// `x+ = P_X(x - c grad_x K(x, z; y));  y+ = P_Y(y + a grad_y K(x+, z; y));  z+ = z + b (x+ - z)`.
+pub struct PerturbedSmoothedGda<G: Game> {
+    k: Smoothing,
+    perturbation: Regulariser<G::Real>,
+    started: u64,
+    anchor: Vec<G::Real>,
+    g: Point<G::Real>,
+}
+
+impl<G: Game> PerturbedSmoothedGda<G> {
+    /// Parameters `p`, `c`, `a`, `b`, `lambda`; without them, constants and a bounded Y.
+    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
+        let given = Given::new("perturbed-smoothed-gda", choice, settings)?;
+        let k = Smoothing::new(&given)?;
+        let centre = game.y_set().centre();
+        // At most eps/2 of Y's gap is the perturbation's.
+        let lambda = given.positive("lambda", || Ok(given.eps / (2.0 * given.radius_y(game, &centre)?)))?;
+        let perturbation = Regulariser { lambda, centre };
+        Ok(Self { k, perturbation, started: 0, anchor: zeros(game).x, g: zeros(game) })
+    }
+}
+
+impl<G: Game> Method<G> for PerturbedSmoothedGda<G> {
+    fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        if self.started == 0 {
+            self.started = 1;
+            self.anchor.copy_from_slice(&z.x);
+        }
+        slope_x(f, z, &mut self.g.x);
+        pull(&mut self.g.x, self.k.p, &z.x, &self.anchor);
+        descend(f, &mut z.x, self.k.c, &self.g.x);
+        slope_y(f, z, &mut self.g.y);
+        self.perturbation.bend(&z.y, &mut self.g.y);
+        ascend(f, &mut z.y, self.k.a, &self.g.y);
+        follow(&mut self.anchor, self.k.b, &z.x);
+        Ok(())
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        visitor.count("started", &mut self.started);
+        visitor.vector("anchor_x", &mut self.anchor);
+    }
+}

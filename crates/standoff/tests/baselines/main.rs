@@ -1,0 +1,54 @@
+//! The baselines: they converge where their theory says so, fail as they are known to, move as published, and continue bit for bit.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod converge;
+mod fastnash;
+mod noise;
+mod refuse;
+mod state;
+mod updates;
+
+use standoff::methods::{METHODS, MethodInfo};
+use standoff::oracle::{Limits, Oracle};
+use standoff::zoo::{self, Instance};
+use standoff::{Choice, Constants, Method, Settings, Solution, solve};
+
+type Zoo = Box<dyn standoff::Game<Real = f64> + Send>;
+
+/// The methods of this file: all but the paper's own and the default.
+fn baselines() -> impl Iterator<Item = &'static MethodInfo> {
+    METHODS.iter().filter(|m| !["auto", "multistep", "regularised", "frank-wolfe"].contains(&m.name))
+}
+
+fn instance(game: &str) -> Instance {
+    (zoo::find(game).expect("a game of that name").make)()
+}
+
+fn choice(method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> Choice {
+    let params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+    Choice { constants, params, ..Choice::named(method) }
+}
+
+/// A run from the game's own start, with its constants.
+fn run(method: &str, instance: &mut Instance, eps: f64, params: &[(&str, f64)], max_gradients: u64) -> Solution<f64> {
+    let method = choice(method, instance.constants, params);
+    let settings = Settings { method, max_gradients, ..Settings::eps(eps) };
+    solve(&mut instance.game, &instance.start, &settings).expect("the method fits the game")
+}
+
+/// Everything one could want to know of a game that has stated less.
+fn complete(constants: Option<Constants>) -> Constants {
+    let c = constants.unwrap_or_default();
+    Constants { g_max: c.g_max.or(Some(10.0)), ..c }
+}
+
+/// Free of limits.
+fn oracle<G: standoff::Game>(game: &mut G) -> Oracle<'_, G> {
+    Oracle::new(game, Limits::default())
+}
+
+fn build<G: standoff::Game + 'static>(game: &G, choice: &Choice, eps: f64) -> Box<dyn Method<G>> {
+    choice.build(game, &Settings::eps(eps)).expect("the method fits the game")
+}
