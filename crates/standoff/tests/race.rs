@@ -2,7 +2,7 @@
 
 use standoff::estimate::{Shape, estimate};
 use standoff::methods::{METHODS, MethodInfo};
-use standoff::race::{Course, Ending, Heat, Lane, Rules};
+use standoff::race::{Course, Ending, Heat, Lane, Rules, Score};
 use standoff::zoo::Class;
 use standoff::{Choice, Game, Need, Settings, StopReason, solve, zoo};
 
@@ -127,5 +127,23 @@ fn no_family_contradicts_its_class() {
             Class::NonConcave => true,
         };
         assert!(fits, "{}: {seen:?}", family.name);
+    }
+}
+
+#[test]
+fn one_run_for_many_accuracies_counts_as_one_run_for_each() {
+    let eps = [1e-1, 1e-2, 1e-3];
+    for game in ["kink", "trap", "rps"] {
+        for name in METHODS.iter().map(|m| m.name) {
+            let together = lane(name, game, &rules(&eps, 5000));
+            for (e, score) in eps.iter().zip(&together.scores) {
+                let alone = lane(name, game, &rules(&[*e], 5000)).scores.remove(0);
+                let told = |s: &Score| format!("{} {:?} {:?} {:?}", s.eps, s.gradients(), s.value, s.certificate);
+                assert_eq!((alone.gradients(), alone.eps), (score.gradients(), score.eps), "{name} on {game}");
+                if score.gradients().is_some() {
+                    assert_eq!(told(&alone), told(score), "{name} on {game}");
+                }
+            }
+        }
     }
 }

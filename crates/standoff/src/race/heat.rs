@@ -93,7 +93,8 @@ pub struct Heat<'a> {
 }
 
 /// Methods that do not look at eps: a run to the smallest one passes the others on its way, at the same counts as a run of its own.
-const BLIND_TO_EPS: &[&str] = &[];
+const BLIND_TO_EPS: &[&str] =
+    &["gda", "agda", "extragradient", "ogda", "negative-momentum", "hibsa", "smoothed-gda", "ds-gda", "tiada"];
 
 impl Heat<'_> {
     /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.

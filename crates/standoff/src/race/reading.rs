@@ -37,7 +37,6 @@ impl Ending {
             Self::Noise => "noise",
             Self::Stalled(_) => "stalled",
             Self::Stopped(_) => "stopped",
-            Self::Refused(Error::MissingConstant { .. }) => "needs constants",
             Self::Refused(_) => "unsuitable",
         }
     }

@@ -17,6 +17,7 @@ mod linear;
 mod matrix;
 mod pl_least_squares;
 mod pl_line;
+mod pl_ramp;
 mod pl_sine;
 mod plain;
 mod printed_step;
@@ -39,6 +40,7 @@ pub use limit_cycles::{coupled_quartics, forsaken, sixth_order};
 pub use matrix::{bilinear, matrix_2x2, matrix_game, random_matrix_game, rps};
 pub use pl_least_squares::pl_least_squares;
 pub use pl_line::pl_line;
+pub use pl_ramp::pl_ramp;
 pub use pl_sine::pl_sine;
 pub use printed_step::printed_step;
 pub use quadmax::{quadmax, saddle2d};
@@ -158,6 +160,12 @@ pub fn all() -> &'static [Entry] {
         entry("second-order", NonConcave, second_order, "three first-order equilibria, none of second order"),
         entry("printed-step", StronglyConcave, || sure(printed_step(0.5)), "the printed step size oscillates for ever"),
         entry("pl-line", Pl, pl_line, "the inner maximisers fill a line"),
+        entry(
+            "pl-ramp",
+            StronglyConcave,
+            || sure(pl_ramp(0.1)),
+            "a gentle slope beside a bowl: worst case of the multi-step method",
+        ),
         entry("pl-sine", Pl, || sure(pl_sine(10, 1)), "PL and not concave in y, 10 + 10 dimensions"),
         entry(
             "pl-least-squares",
