@@ -1,0 +1,94 @@
+//! Whole charts: well-formed, complete, and quiet about bad data.
+
+use super::*;
+
+fn chart(lines: usize) -> Chart {
+    let mut chart = Chart::new("kink & <co>", Axis::log("gradients"), Axis::log("gap"));
+    for k in 0..lines {
+        let points = (0..60).map(|i| (1.5_f64.powi(i / 2), (k + 1) as f64 * 0.8_f64.powi(i))).collect();
+        chart.lines.push(Line {
+            name: format!("method \"{k}\""),
+            note: format!("{}", 100 * k),
+            points,
+            look: Look { strong: k == 0, ..Look::of(k) },
+            join: Join::Steps,
+            end: if k % 2 == 0 { End::Dot } else { End::Cross },
+            ..Line::default()
+        });
+    }
+    chart
+}
+
+/// Fails unless every tag is closed in order and every `&` begins an entity.
+fn well_formed(svg: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for part in svg.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').expect("every < has its >");
+        assert!(text.split('&').skip(1).all(|t| t.contains(';')), "{text}");
+        if tag.starts_with('?') || tag.ends_with('/') {
+            continue;
+        }
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name)),
+            None => open.push(tag.split(' ').next().unwrap_or(tag)),
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn a_chart_is_well_formed_and_names_every_line() {
+    let svg = chart(18).svg();
+    well_formed(&svg);
+    for k in 0..18 {
+        assert!(svg.contains(&format!(">method &quot;{k}&quot;<")), "{k}");
+    }
+    assert!(svg.contains("kink &amp; &lt;co&gt;"));
+    assert_eq!(svg.matches("class=\"touch\"").count(), 18);
+}
+
+#[test]
+fn a_file_stands_alone() {
+    let file = chart(2).file();
+    well_formed(&file);
+    assert!(file.starts_with("<?xml") && file.contains("<style>") && file.contains("prefers-color-scheme:dark"));
+    assert!(!file.contains("<script") && !file.contains("href") && !file.contains("url("));
+}
+
+#[test]
+fn the_same_chart_is_the_same_text() {
+    assert_eq!(chart(5).svg(), chart(5).svg());
+}
+
+#[test]
+fn an_empty_chart_still_has_axes() {
+    let svg = chart(0).svg();
+    well_formed(&svg);
+    assert!(svg.contains(">gradients<") && svg.contains(">gap<"));
+}
+
+#[test]
+fn bad_points_break_the_line_and_nothing_else() {
+    let mut bad = chart(1);
+    bad.lines[0].join = Join::Straight;
+    bad.lines[0].points = vec![(1.0, 1.0), (2.0, f64::NAN), (3.0, 0.1), (4.0, 0.0), (f64::INFINITY, 0.1), (5.0, -3.0)];
+    let svg = bad.svg();
+    well_formed(&svg);
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    let path = svg.split("class=\"line\"").nth(1).and_then(|s| s.split('"').nth(1)).expect("a path");
+    assert_eq!(path.matches('M').count(), 2, "{path}");
+}
+
+#[test]
+fn everything_is_inside_the_picture() {
+    let drawn = chart(18);
+    let svg = drawn.svg();
+    let numbers = |key: &str| -> Vec<f64> {
+        svg.split(&format!(" {key}=\"")).skip(1).filter_map(|s| s.split('"').next()?.parse().ok()).collect()
+    };
+    for (keys, most) in [(["x", "cx", "x1", "x2"], drawn.size.0), (["y", "cy", "y1", "y2"], drawn.size.1)] {
+        for key in keys {
+            assert!(numbers(key).iter().all(|v| (0.0..=most).contains(v)), "{key}");
+        }
+    }
+}
