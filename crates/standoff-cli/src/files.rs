@@ -59,6 +59,17 @@ fn drain(source: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Fails if the file cannot be written: better before hours of work than after.
+pub fn writable(path: &Path) -> Result<()> {
+    let opened = File::options().append(true).create(true).open(path);
+    opened.map(drop).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+}
+
+/// Writes a whole file.
+pub fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+}
+
 /// How a path is named in messages.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", path.display()) }

@@ -94,11 +94,16 @@ fn from_zoo(name: &str) -> Result<Loaded> {
     Ok(Loaded { game: made.game, start: made.start, layout, constants: made.constants, warnings: Vec::new() })
 }
 
-fn from_file(path: &Path) -> Result<Loaded> {
+/// A game file.
+pub fn formula(path: &Path) -> Result<FormulaGame> {
     let text = files::text(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut read = |name: &str| files::bytes(&folder.join(name), files::MAX_DATA).map_err(|error| error.to_string());
-    let game = FormulaGame::from_toml(&text, &mut read).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
+    FormulaGame::from_toml(&text, &mut read).map_err(|error| anyhow!("{}: {error}", files::name(path)))
+}
+
+fn from_file(path: &Path) -> Result<Loaded> {
+    let game = formula(path)?;
     Ok(Loaded {
         start: game.start(),
         layout: Layout { min: slots(game.min_variables()), max: slots(game.max_variables()) },

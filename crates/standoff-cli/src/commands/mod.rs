@@ -6,6 +6,8 @@ mod lqr;
 mod man;
 mod methods;
 mod plan;
+mod race;
+mod rates;
 mod solve;
 mod verify;
 mod zoo;
@@ -27,6 +29,10 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     /// Say what the theorems promise: steps, iterations, gradients
     Plan(plan::PlanArgs),
+    /// Race methods against each other on the same games
+    Race(race::RaceArgs),
+    /// Measure how the cost grows as eps falls, beside the theorems
+    Rates(rates::RatesArgs),
     /// List the methods
     Methods(methods::MethodsArgs),
     /// List the games with known answers
@@ -46,6 +52,8 @@ impl Command {
             Self::Verify(args) => verify::run(args, screen),
             Self::Check(args) => check::run(args, screen),
             Self::Plan(args) => plan::run(args, screen),
+            Self::Race(args) => race::run(args, screen),
+            Self::Rates(args) => rates::run(args, screen),
             Self::Methods(args) => methods::run(args, screen),
             Self::Zoo(args) => zoo::run(args, screen),
             Self::Lqr(args) => lqr::run(args, screen),

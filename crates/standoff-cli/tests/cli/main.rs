@@ -5,6 +5,7 @@ mod scratch;
 mod bad_input;
 mod inspect;
 mod lqr;
+mod race;
 mod readme;
 mod signals;
 mod solve;

@@ -1,0 +1,147 @@
+//! `standoff race`: methods against each other on the same games, accuracies and budget.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+use clap::Args;
+use standoff::race::{Heat, Rules, summarise};
+use standoff::zoo;
+
+use crate::race::pool::Pool;
+use crate::race::{Race, eps_text, files as results, page, select, table};
+use crate::screen::{NAME, Screen, paint};
+use crate::{Exit, files, interrupt, parse};
+
+/// The arguments of `standoff race`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  standoff race --methods auto,gda,extragradient --games kink,trap
+  standoff race --html race.html --csv race.csv      # every method on the whole zoo
+  standoff race --family all:1-5                     # games that no method was tuned on, medians over seeds
+  standoff race --games game.toml                    # one's own game
+
+A number in the table is the count of gradients, of both players together, after which the accuracy was first proven. \
+Otherwise it says what became of it: `budget` (still improving when the gradients ran out), `cycled`, `diverged`, `stalled`, \
+or why the method does not fit.")]
+pub(crate) struct RaceArgs {
+    /// Methods, or `all`
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',', default_value = "all")]
+    methods: Vec<String>,
+
+    /// Games of the zoo, game files, or `all`; the default is all, or none beside --family
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
+    games: Vec<String>,
+
+    /// Families of random games with their seeds: `flat:1-5`, `all:1-3`; without seeds 1 to 3
+    #[arg(long, value_name = "NAME:SEEDS", value_delimiter = ',')]
+    family: Vec<String>,
+
+    /// List the families and end
+    #[arg(long)]
+    list: bool,
+
+    /// Accuracies
+    #[arg(short, long, value_name = "LIST", value_delimiter = ',', default_value = "1e-1,1e-2,1e-3,1e-4", value_parser = parse::positive)]
+    eps: Vec<f64>,
+
+    /// Most gradients per entry, of both players together
+    #[arg(long, value_name = "N", default_value = "1e5", value_parser = parse::count)]
+    max_grads: u64,
+
+    /// Where estimates and noise come from: the same seed, the same race
+    #[arg(long, default_value = "0", value_parser = parse::count)]
+    seed: u64,
+
+    /// Threads; the default is one per core. The results are the same for any number
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse::count, hide_default_value = true)]
+    threads: u64,
+
+    /// Write one line per entry to a CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+
+    /// Print the result as one JSON object, or write it to a file with --json=FILE
+    #[arg(long, value_name = "FILE.json", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    json: Option<PathBuf>,
+
+    /// Write a page with a chart and a table for each game
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
+    if args.list {
+        screen.result(&list())?;
+        return Ok(Exit::Done);
+    }
+    let methods = select::methods(&args.methods)?;
+    let everything = ["all".to_owned()];
+    let games = if args.games.is_empty() && args.family.is_empty() { &everything[..] } else { &args.games };
+    let mut courses = select::games(games)?;
+    courses.extend(select::families(&args.family)?);
+    let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
+    let outputs = [&args.csv, &args.html, &args.json].into_iter().flatten();
+    outputs.filter(|path| !to_stdout(path)).try_for_each(|path| files::writable(path))?;
+    let flag = interrupt::flag()?;
+    let rules = Rules {
+        eps: select::accuracies(&args.eps)?,
+        max_gradients: args.max_grads,
+        seed: args.seed,
+        interrupt: Some(flag.clone()),
+    };
+    let heats: Vec<Heat<'_>> =
+        courses.iter().flat_map(|course| methods.iter().map(move |method| Heat { course, method })).collect();
+    let pool = Pool { threads: usize::try_from(args.threads)?, live: screen.is_live() };
+    let name = |heat: &Heat<'_>| format!("{} on {}", heat.method.name, heat.course.name);
+    let lanes = pool.map(&heats, name, |heat| heat.run(&rules))?;
+    let summary = summarise(&lanes);
+    let race = Race { rules, noise: 0.0, lanes, summary };
+    args.tell(&race, screen)?;
+    Ok(if flag.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Done })
+}
+
+impl RaceArgs {
+    /// The table, and the files that were asked for.
+    fn tell(&self, race: &Race, screen: &mut Screen) -> Result<()> {
+        if let Some(path) = &self.csv {
+            files::write(path, &results::csv(race))?;
+        }
+        if let Some(path) = &self.html {
+            files::write(path, &page::render(race, &self.command()))?;
+        }
+        match self.json.as_deref() {
+            Some(path) if path == Path::new("-") => screen.result(&format!("{}\n", results::json(race))),
+            Some(path) => {
+                files::write(path, &format!("{}\n", results::json(race)))?;
+                screen.result(&table::render(race))
+            }
+            None => screen.result(&table::render(race)),
+        }
+    }
+
+    /// What made this race, as one would type it.
+    fn command(&self) -> String {
+        let mut text = format!("standoff race --methods {}", self.methods.join(","));
+        for (flag, names) in [("games", &self.games), ("family", &self.family)] {
+            if !names.is_empty() {
+                let _ = write!(text, " --{flag} {}", names.join(","));
+            }
+        }
+        let eps: Vec<String> = self.eps.iter().map(|e| eps_text(*e)).collect();
+        let _ = write!(text, " --eps {} --max-grads {} --seed {}", eps.join(","), self.max_grads, self.seed);
+        text
+    }
+}
+
+fn list() -> String {
+    let width = zoo::families().iter().map(|f| f.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for family in zoo::families() {
+        let name = paint(NAME, &format!("{:<width$}", family.name));
+        let _ = writeln!(out, "{name}  {:<16}  {}", family.class.name(), family.summary);
+    }
+    out
+}

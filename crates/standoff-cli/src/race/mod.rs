@@ -1,0 +1,61 @@
+//! What `standoff race` is made of: who runs, how it is run, and how the result is told.
+
+pub(crate) mod files;
+pub(crate) mod page;
+pub(crate) mod pool;
+pub(crate) mod select;
+pub(crate) mod table;
+
+use standoff::methods::MethodInfo;
+use standoff::race::{Lane, Rules, Summary};
+
+use crate::number::count;
+
+/// A finished race.
+#[derive(Debug)]
+pub(crate) struct Race {
+    pub(crate) rules: Rules,
+    pub(crate) noise: f64,
+    /// In the order of games, then methods.
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) summary: Summary,
+}
+
+impl Race {
+    /// The lanes game by game.
+    pub(crate) fn games(&self) -> impl Iterator<Item = &[Lane]> {
+        self.lanes.chunk_by(|a, b| a.game == b.game)
+    }
+
+    /// The lanes family by family: its games lie side by side.
+    pub(crate) fn families(&self) -> impl Iterator<Item = &[Lane]> {
+        self.lanes.chunk_by(|a, b| a.family == b.family)
+    }
+
+    /// Whether a family has several instances, so that medians say more than each.
+    pub(crate) fn is_plural(lanes: &[Lane]) -> bool {
+        lanes.first().zip(lanes.last()).is_some_and(|(a, b)| a.game != b.game)
+    }
+
+    /// The methods, in the order of the table of methods.
+    pub(crate) fn methods(&self) -> Vec<&'static str> {
+        self.summary.standings.iter().map(|s| s.method).collect()
+    }
+
+    /// What every entry got, in words.
+    pub(crate) fn terms(&self) -> String {
+        let noise = if self.noise > 0.0 { format!(", noise {} in grad_x", self.noise) } else { String::new() };
+        format!("at most {} gradients per entry, seed {}{noise}", count(self.rules.max_gradients), self.rules.seed)
+    }
+}
+
+/// `1e-3` rather than `0.001`.
+pub(crate) fn eps_text(eps: f64) -> String {
+    let plain = format!("{eps:e}");
+    if (0.001..100.0).contains(&eps) && !plain.starts_with("1e") { format!("{eps}") } else { plain }
+}
+
+/// The number of a method in the table of methods: it keeps its colour in every chart.
+pub(crate) fn number(methods: &[MethodInfo], name: &str) -> usize {
+    methods.iter().position(|m| m.name == name).unwrap_or(0)
+}

@@ -1,0 +1,132 @@
+//! What `standoff rates` is made of: gradient counts against eps, the slopes fitted to them, and the theorems' bounds.
+
+pub(crate) mod sheet;
+pub(crate) mod table;
+
+use anyhow::{Result, anyhow, bail};
+use standoff::methods::{METHODS, MethodInfo};
+use standoff::race::{Course, Ending, Heat, Rules, Slope, fit};
+use standoff::zoo;
+
+use crate::race::pool::Pool;
+
+/// What the theorems bound a method's slope by: gradients of both players, and gradients in x.
+const BOUNDS: &[(&str, f64, f64)] = &[
+    ("multistep", 2.0, 2.0),
+    ("regularised", 3.5, 3.0),
+    ("frank-wolfe", 3.5, 3.0),
+    ("fastnash", 2.5, 2.5),
+    ("auto", 3.5, 3.0),
+];
+
+/// One method on one game over all accuracies.
+#[derive(Debug)]
+pub(crate) struct Study {
+    pub(crate) game: String,
+    pub(crate) method: &'static str,
+    /// The theorem's exponents: both players, x alone.
+    pub(crate) bound: (f64, f64),
+    /// One for each accuracy.
+    pub(crate) counts: Vec<Count>,
+    /// Fitted to the gradients of both players, and of x alone.
+    pub(crate) both: Option<Slope>,
+    pub(crate) x: Option<Slope>,
+}
+
+/// What an accuracy cost.
+#[derive(Debug)]
+pub(crate) struct Count {
+    pub(crate) eps: f64,
+    pub(crate) ending: Ending,
+    pub(crate) grad_x: u64,
+    pub(crate) grad_y: u64,
+}
+
+impl Count {
+    pub(crate) fn gradients(&self) -> u64 {
+        self.grad_x + self.grad_y
+    }
+
+    pub(crate) fn converged(&self) -> bool {
+        self.ending == Ending::Converged
+    }
+}
+
+/// A heat at one accuracy.
+struct Task<'a> {
+    heat: Heat<'a>,
+    eps: f64,
+}
+
+/// The game of a name at an accuracy. Two families are made for the accuracy: each is the worst case of a method there.
+fn course(name: &str, eps: f64) -> Result<Course> {
+    match name {
+        "ramp" => return Ok(Course::new(name, name, move || zoo::ramp(eps))),
+        "pl-ramp" => return Ok(Course::new(name, name, move || zoo::pl_ramp(eps))),
+        _ => {}
+    }
+    let entry = zoo::find(name).ok_or_else(|| {
+        let hint = standoff::error::nearest(name, zoo::all().iter().map(|e| e.name));
+        let hint = hint.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        anyhow!("no game `{name}`{hint} (`standoff zoo` lists them)")
+    })?;
+    if (entry.make)().constants.is_none() {
+        bail!("the game `{name}` states no constants, and a bound says nothing without them; choose another game");
+    }
+    Ok(Course::from(entry))
+}
+
+/// Runs every method that has a bound on every game at every accuracy. Methods that do not fit a game are left out.
+pub(crate) fn measure(games: &[String], methods: &[String], rules: &Rules, pool: Pool) -> Result<Vec<Study>> {
+    let methods = bounded(methods)?;
+    let mut courses = Vec::new();
+    for game in games {
+        for eps in &rules.eps {
+            courses.push((course(game, *eps)?, *eps));
+        }
+    }
+    let mut tasks = Vec::new();
+    for of_game in courses.chunks(rules.eps.len()) {
+        for method in &methods {
+            tasks.extend(of_game.iter().map(|(course, eps)| Task { heat: Heat { course, method }, eps: *eps }));
+        }
+    }
+    let name = |t: &Task<'_>| format!("{} on {} to {:e}", t.heat.method.name, t.heat.course.name, t.eps);
+    let lanes = pool.map(&tasks, name, |t| t.heat.run(&Rules { eps: vec![t.eps], ..rules.clone() }))?;
+    let counts = lanes.iter().map(|lane| {
+        let score = &lane.scores[0];
+        Count { eps: score.eps, ending: score.ending.clone(), grad_x: score.calls.grad_x, grad_y: score.calls.grad_y }
+    });
+    let mut counts: Vec<Count> = counts.collect();
+    let mut studies = Vec::new();
+    for task in tasks.chunks(rules.eps.len()) {
+        let rest = counts.split_off(task.len());
+        let own = std::mem::replace(&mut counts, rest);
+        if !own.iter().all(|c| matches!(c.ending, Ending::Refused(_))) {
+            studies.push(study(&task[0].heat, own));
+        }
+    }
+    Ok(studies)
+}
+
+/// The methods with a bound, by name or all of them.
+fn bounded(names: &[String]) -> Result<Vec<&'static MethodInfo>> {
+    let known = || BOUNDS.iter().map(|b| b.0);
+    if let Some(name) = names.iter().find(|n| *n != "all" && known().all(|k| k != **n)) {
+        bail!("no theorem bounds `{name}` here; those with a bound are {}", known().collect::<Vec<_>>().join(", "));
+    }
+    let asked = |m: &&MethodInfo| known().any(|k| k == m.name && names.iter().any(|n| n == "all" || n == k));
+    Ok(METHODS.iter().filter(asked).collect())
+}
+
+fn study(heat: &Heat<'_>, counts: Vec<Count>) -> Study {
+    let method = heat.method.name;
+    let bound = BOUNDS.iter().find(|b| b.0 == method).map_or((f64::NAN, f64::NAN), |b| (b.1, b.2));
+    let slope = |of: fn(&Count) -> u64| {
+        let points: Vec<(f64, f64)> =
+            counts.iter().filter(|c| c.converged()).map(|c| (c.eps, of(c).max(1) as f64)).collect();
+        fit(&points)
+    };
+    let (both, x) = (slope(Count::gradients), slope(|c| c.grad_x));
+    Study { game: heat.course.name.clone(), method, bound, counts, both, x }
+}
