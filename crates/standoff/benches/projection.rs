@@ -1,4 +1,4 @@
-//! How long a projection takes, in copies of the vector it projects.
+//! How long a projection takes, in copies of the vector it projects, and how long a certificate takes, in projections.
 //!
 //! Every ratio compares two things done in the same moment: `copy_from_slice` into an existing vector, and the
 //! projection in place of such a copy. Since a projection destroys its input, the vector is copied anew before each one,
@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
 
+use standoff::gap::{Ask, Gauge, Side};
 use standoff::{Real, Set};
 
 const REPEATS: usize = 41;
@@ -33,8 +34,52 @@ fn main() {
     line(&mut report, "simplex, gaussian in f32", &Set::simplex(n, 1.0).expect("a simplex"), &single);
     let ball = Set::ball(vec![0.0; n], 1.0).expect("a ball");
     line(&mut report, "ball, gaussian", &ball, &inputs[0].1);
+    certificates(&mut report, &simplex(1.0));
     // Not println!, which panics when the pipe is closed.
     let _ = std::io::stdout().write_all(report.as_bytes());
+}
+
+/// Adds the certificate on the simplex, at points inside it and on its boundary, in projections of `point - gradient`.
+fn certificates(report: &mut String, set: &Set<f64>) {
+    let n = set.dim();
+    let heading = "certificate on the simplex of 10^6 entries, in projections of that size (median; fastest of each)";
+    let _ = writeln!(report, "\n{heading}");
+    let boundary = |size: f64| {
+        let mut v: Vec<f64> = gaussian(n).iter().map(|g| size * g).collect();
+        set.project(&mut v);
+        v
+    };
+    let points = [
+        ("centre", set.centre()),
+        ("uniform inside", feasible(n)),
+        ("many zeros", boundary(1e-6)),
+        ("thousands left", boundary(1e-3)),
+        ("a handful left", boundary(1.0)),
+    ];
+    // Another stretch of the same stream than the points are made of.
+    let (normal, flat) = (gaussian(2 * n).split_off(n), uniform(2 * n).split_off(n));
+    let steps: Vec<f64> = flat.iter().map(|u| (5.0 * u).floor()).collect();
+    for (name, point) in &points {
+        for (kind, g) in [("gaussian", &normal), ("uniform", &flat), ("five values", &steps)] {
+            certificate(report, &format!("{name}, {kind}"), set, (point, g));
+        }
+    }
+}
+
+fn certificate(report: &mut String, name: &str, set: &Set<f64>, (point, g): (&[f64], &[f64])) {
+    let away: Vec<f64> = point.iter().zip(g).map(|(p, gi)| p - gi).collect();
+    let (mut work, mut gauge) = (away.clone(), Gauge::new(1.0));
+    let (mut ratios, mut best) = (Vec::new(), (f64::INFINITY, f64::INFINITY));
+    for _ in 0..REPEATS {
+        work.copy_from_slice(&away);
+        let projecting = seconds(|| set.project(&mut work));
+        let measuring = seconds(|| {
+            std::hint::black_box(gauge.measure(set, point, g, Side::Min, Ask::Exact));
+        });
+        ratios.push(measuring / projecting);
+        best = (best.0.min(measuring), best.1.min(projecting));
+    }
+    summary(report, name, (&mut ratios, best));
 }
 
 /// Adds one line: the median of `projection / copy`, and the same for the fastest of each, which a busy machine disturbs
@@ -50,6 +95,10 @@ fn line<R: Real>(report: &mut String, name: &str, set: &Set<R>, v: &[R]) {
         ratios.push(projecting / copying);
         best = (best.0.min(projecting), best.1.min(copying));
     }
+    summary(report, name, (&mut ratios, best));
+}
+
+fn summary(report: &mut String, name: &str, (ratios, best): (&mut [f64], (f64, f64))) {
     ratios.sort_by(f64::total_cmp);
     let (median, fastest) = (ratios[REPEATS / 2], best.0 / best.1);
     let times = format!("{:.3} ms against {:.3} ms", 1e3 * best.0, 1e3 * best.1);

@@ -11,11 +11,12 @@ mod part;
 mod path;
 mod projected;
 mod round;
+mod rule;
 mod sums;
 mod threshold;
 
 use crate::{Real, Set};
-use path::Path;
+use path::{Gradient, Path};
 
 /// A number known from below and from above.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,7 +101,8 @@ pub enum Side {
 pub struct Gauge<R> {
     radius: f64,
     step: Vec<R>,
-    path: Path<R>,
+    /// Boxed: a gauge is a part of small things.
+    path: Box<Path<R>>,
 }
 
 impl<R: Real> Default for Gauge<R> {
@@ -113,7 +115,7 @@ impl<R: Real> Default for Gauge<R> {
 impl<R: Real> Gauge<R> {
     /// A gauge for steps of length at most `radius`.
     pub fn new(radius: f64) -> Self {
-        Self { radius, step: Vec::new(), path: Path::default() }
+        Self { radius, step: Vec::new(), path: Box::default() }
     }
 
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
@@ -134,8 +136,9 @@ impl<R: Real> Gauge<R> {
     /// The gap, and whether the step was written.
     fn bounds(&mut self, set: &Set<R>, point: &[R], grad: &[R], (side, ask): (Side, Ask)) -> (Gap, bool) {
         let usable = self.radius.is_finite() && self.radius >= 0.0;
-        let largest = largest_entry(grad);
-        if !(usable && largest.is_finite() && largest_entry(point).is_finite()) {
+        let survey = sums::survey(grad);
+        let largest = survey.largest();
+        if !(usable && largest.is_finite() && sums::is_finite(point)) {
             return (Gap::UNKNOWN, false);
         }
         if largest == 0.0 || self.radius == 0.0 {
@@ -143,9 +146,8 @@ impl<R: Real> Gauge<R> {
         }
         // In units of a power of two near the largest entry squares neither overflow nor vanish, and no bit changes.
         let unit = power_of_two_near(largest);
-        let sign = if side == Side::Min { 1.0 } else { -1.0 };
-        self.path.load(grad, sign / unit);
-        if !self.path.prepare(set, point, self.radius) {
+        let factor = if side == Side::Min { 1.0 } else { -1.0 } / unit;
+        if !self.path.prepare(set, point, &Gradient { entries: grad, survey, factor }, self.radius) {
             return (Gap::UNKNOWN, false);
         }
         let upper = self.path.search(set, ask.scaled(1.0 / unit));
@@ -158,23 +160,6 @@ impl<R: Real> Gauge<R> {
     pub fn step(&self) -> &[R] {
         &self.step
     }
-}
-
-/// `max |v_i|`; NaN if any entry is NaN or infinite.
-fn largest_entry<R: Real>(v: &[R]) -> f64 {
-    const LANES: usize = 8;
-    let (mut largest, mut flaw) = ([0.0; LANES], [0.0; LANES]);
-    let mut look = |lane: usize, e: &R| {
-        let size = e.to_f64().abs();
-        largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-        flaw[lane] += size * 0.0;
-    };
-    let whole = v.chunks_exact(LANES);
-    whole.remainder().iter().enumerate().for_each(|(lane, e)| look(lane, e));
-    for chunk in whole {
-        chunk.iter().enumerate().for_each(|(lane, e)| look(lane, e));
-    }
-    largest.into_iter().fold(0.0, |a, b| if b > a { b } else { a }) + flaw.iter().sum::<f64>()
 }
 
 /// The power of two `p` with `p <= v < 2 p`, for a normal number `v`.

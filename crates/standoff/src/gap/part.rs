@@ -2,8 +2,9 @@
 
 use super::projected;
 use super::round::{Flat, Plane, Round};
-use super::sums::{Sums, add_up};
-use super::threshold::{Cross, Crowd, Entries, Simplex};
+use super::rule::{Cross, Simplex};
+use super::sums::{self, Sums};
+use super::threshold::{Crowd, Entries, Load, Weighed};
 use crate::sets::{Affine, Ball, BoxSet, Halfspace, L1Ball};
 use crate::{Real, Set, ops};
 use std::ops::Range;
@@ -41,44 +42,63 @@ pub(super) enum Shape {
     Projected { norm2: f64, rows: Range<usize> },
 }
 
-/// The vectors of one part, and the slacks of all polyhedra so far.
-pub(super) struct Room<'a> {
+/// What a part is looked at with: the gradient that belongs to it and its smallest and largest entry, the factor that
+/// all of them are to be multiplied by, the vectors to fill, the slacks of all polyhedra so far, and the radius.
+pub(super) struct Look<'a, R> {
+    pub(super) grad: &'a [R],
+    pub(super) ends: (f64, f64),
+    pub(super) factor: f64,
     pub(super) w: &'a mut [f64],
     pub(super) base: &'a mut [f64],
     pub(super) slacks: &'a mut Vec<f64>,
     pub(super) radius: f64,
 }
 
-impl Room<'_> {
+impl<R: Real> Look<'_, R> {
     /// Whether a violation is too large for rounding.
     fn is_far(&self, violation: f64, scale: f64) -> bool {
         !(violation <= OUTSIDE * (self.radius + scale))
     }
+
+    /// The smallest and the largest entry of `w` as loaded.
+    fn ends(&self) -> (f64, f64) {
+        let (a, b) = (self.factor * self.ends.0, self.factor * self.ends.1);
+        if a < b { (a, b) } else { (b, a) }
+    }
+
+    /// Fills `w` with the gradient; returns the square of its length.
+    fn load(&mut self) -> f64 {
+        let factor = self.factor;
+        sums::fill(self.w, self.grad, self.grad, |g, _| factor * g);
+        ops::dot(self.w, self.w)
+    }
 }
 
 impl Part {
-    /// Looks at a set that is not a product; `w` holds the gradient. `None` when the point is clearly outside.
-    pub(super) fn new<R: Real>(set: &Set<R>, point: &[R], range: Range<usize>, mut room: Room<'_>) -> Option<Self> {
-        let norm2 = ops::dot(room.w, room.w);
+    /// Looks at a set that is not a product. `None` when the point is clearly outside.
+    pub(super) fn new<R: Real>(set: &Set<R>, point: &[R], range: Range<usize>, mut look: Look<'_, R>) -> Option<Self> {
+        if let Set::Simplex(s) = set {
+            return simplex(s.scale(), point, range, &mut look);
+        }
+        let norm2 = look.load();
         let shape = match set {
             _ if norm2 == 0.0 => Shape::Free { norm2 },
             Set::Free(_) => Shape::Free { norm2 },
-            Set::Box(b) => boxed(b, point, norm2, &mut room)?,
-            Set::Ball(b) => ball(b, point, &mut room)?,
-            Set::L1Ball(b) => cross(b, point, &mut room)?,
-            Set::Simplex(b) => simplex(b.scale(), point, &mut room)?,
-            Set::Halfspace(h) => plane(h, point, &mut room)?,
-            Set::Affine(a) => affine(a, point, &mut room)?,
-            Set::Polyhedron(_) | Set::Custom(_) | Set::Product(_) => {
-                copy(room.base, point);
-                let from = room.slacks.len();
+            Set::Box(b) => boxed(b, point, norm2, &mut look)?,
+            Set::Ball(b) => ball(b, point, &mut look)?,
+            Set::L1Ball(b) => cross(b, point, norm2, &mut look)?,
+            Set::Halfspace(h) => plane(h, point, &mut look)?,
+            Set::Affine(a) => affine(a, point, &mut look)?,
+            _ => {
+                copy(look.base, point);
+                let from = look.slacks.len();
                 if let Set::Polyhedron(p) = set {
-                    let (worst, scale) = projected::push_slacks(p, room.base, room.slacks);
-                    if room.is_far(worst, scale + ops::norm(point)) {
+                    let (worst, scale) = projected::push_slacks(p, look.base, look.slacks);
+                    if look.is_far(worst, scale + ops::norm(point)) {
                         return None;
                     }
                 }
-                Shape::Projected { norm2, rows: from..room.slacks.len() }
+                Shape::Projected { norm2, rows: from..look.slacks.len() }
             }
         };
         // A box works with single differences, exact to the last digit.
@@ -125,38 +145,35 @@ impl Part {
     }
 
     /// Writes the path's step at `tau`, times a factor; nothing for a projected part.
-    pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, entries: &Entries<'_>, step: &mut [R]) {
-        let (w, base) = (entries.w, entries.base);
+    pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, (w, base): (&[f64], &[f64]), step: &mut [R]) {
         let flat = match &self.shape {
             Shape::Projected { .. } => return,
-            Shape::Simplex(c) => return c.write(tau, factor, entries, step),
-            Shape::Cross(c) => return c.write(tau, factor, entries, step),
+            Shape::Simplex(c) => return c.write(tau, factor, (w, base), step),
+            Shape::Cross(c) => return c.write(tau, factor, (w, base), step),
             Shape::Box { .. } => {
-                for i in 0..step.len() {
-                    let (reach, _) = box_reach(tau, w[i], base[i]);
-                    step[i] = R::from_f64(-factor * reach.copysign(w[i]));
-                }
-                return;
+                return sums::fill(step, w, base, |w, room| -factor * box_reach(tau, w, room).0.copysign(w));
             }
             Shape::Free { norm2 } => Flat { ahead: 0.0, sideways: if *norm2 > 0.0 { tau } else { 0.0 } },
             Shape::Plane(p) => p.step(tau),
             Shape::Round(r) => r.step(tau),
         };
-        for i in 0..step.len() {
-            let ahead = if flat.ahead == 0.0 { 0.0 } else { flat.ahead * base[i] };
-            step[i] = R::from_f64(factor * (ahead - flat.sideways * w[i]));
-        }
+        sums::fill(step, w, base, |w, e| {
+            let ahead = if flat.ahead == 0.0 { 0.0 } else { flat.ahead * e };
+            factor * (ahead - flat.sideways * w)
+        });
     }
 
-    /// `-<g, s>`, as far as `g` matters: a step along the set is not charged for what rounding moved it off the set.
-    pub(super) fn gain<R: Real>(&self, w: &[f64], base: &[f64], s: &[R]) -> f64 {
-        let [along_w] = add_up(w.len(), |i| [w[i] * s[i].to_f64()]);
-        let along_base = || add_up(base.len(), |i| [base[i] * s[i].to_f64()])[0];
-        match &self.shape {
+    /// `-<g, s>`, as far as `g` matters: a step along the set is not charged for what rounding moved it off the set. And
+    /// `||s||^2`.
+    pub(super) fn gain<R: Real>(&self, (w, base): (&[f64], &[f64]), s: &[R]) -> (f64, f64) {
+        let [along_w, length2] = sums::sum(w, s, |w, s| [w * s, s * s]);
+        let along_base = || sums::sum(base, s, |b, s| [b * s])[0];
+        let gain = match &self.shape {
             Shape::Plane(p) => p.gain(along_w, along_base()),
             Shape::Round(r) => r.gain(along_w, along_base()),
             _ => -along_w,
-        }
+        };
+        (gain, length2)
     }
 }
 
@@ -166,23 +183,23 @@ fn copy<R: Real>(to: &mut [f64], from: &[R]) {
     }
 }
 
-fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, room: &mut Room<'_>) -> Option<Shape> {
+fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, look: &mut Look<'_, R>) -> Option<Shape> {
     let (lower, upper) = (set.lower(), set.upper());
     let mut far = false;
     for i in 0..point.len() {
         let p = point[i].to_f64();
         let (below, above) = (p - lower[i].to_f64(), upper[i].to_f64() - p);
-        far |= room.is_far(-below, p.abs()) || room.is_far(-above, p.abs());
-        let ahead = if room.w[i] > 0.0 { below } else { above };
-        room.base[i] = if ahead > 0.0 { ahead } else { 0.0 };
+        far |= look.is_far(-below, p.abs()) || look.is_far(-above, p.abs());
+        let ahead = if look.w[i] > 0.0 { below } else { above };
+        look.base[i] = if ahead > 0.0 { ahead } else { 0.0 };
     }
     (!far).then_some(Shape::Box { norm2 })
 }
 
-/// A single point is a box without room.
-fn no_room(room: &mut Room<'_>) -> Shape {
-    room.base.fill(0.0);
-    Shape::Box { norm2: ops::dot(room.w, room.w) }
+/// A single point is a box without look.
+fn no_room<R: Real>(look: &mut Look<'_, R>) -> Shape {
+    look.base.fill(0.0);
+    Shape::Box { norm2: ops::dot(look.w, look.w) }
 }
 
 /// How far a coordinate with the gradient `w` goes, and whether its room stops it.
@@ -195,89 +212,90 @@ fn box_reach(tau: f64, w: f64, room: f64) -> (f64, bool) {
 /// Where the room ends, `n_i` takes up the rest of the gradient.
 fn box_at(tau: f64, w: &[f64], room: &[f64]) -> Sums {
     let inverse = 1.0 / tau;
-    let [length2, gain, residual2, support, speed2] = add_up(w.len(), |i| {
-        let slope = w[i].abs();
-        let (reach, stopped) = box_reach(tau, w[i], room[i]);
-        let rest = if stopped { room[i] * inverse } else { slope };
-        let held = if stopped { room[i] * (slope - rest) } else { 0.0 };
+    let [length2, gain, residual2, support, speed2] = sums::sum(w, room, |w, room| {
+        let slope = w.abs();
+        let (reach, stopped) = box_reach(tau, w, room);
+        let rest = if stopped { room * inverse } else { slope };
+        let held = if stopped { room * (slope - rest) } else { 0.0 };
         [reach * reach, slope * reach, rest * rest, held, if stopped { 0.0 } else { slope * slope }]
     });
     Sums { length2, gain, residual2, support, along: tau * speed2, speed2, doubt: 0.0 }
 }
 
-fn ball<R: Real>(set: &Ball<R>, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+fn ball<R: Real>(set: &Ball<R>, point: &[R], look: &mut Look<'_, R>) -> Option<Shape> {
     let offset = ops::distance(point, set.centre());
     let slack = set.radius() - offset;
-    let size = room.radius + set.radius() + ops::norm(point);
-    if room.is_far(-slack, size) {
+    let size = look.radius + set.radius() + ops::norm(point);
+    if look.is_far(-slack, size) {
         return None;
     }
     if set.radius() == 0.0 {
-        return Some(no_room(room));
+        return Some(no_room(look));
     }
     for i in 0..point.len() {
         let d = point[i].to_f64() - set.centre()[i].to_f64();
-        room.base[i] = if offset > 0.0 { d / offset } else { 0.0 };
+        look.base[i] = if offset > 0.0 { d / offset } else { 0.0 };
     }
     let slack = if slack > 0.0 { slack } else { 0.0 };
-    Some(Shape::Round(Round::new(room.w, room.base, (offset, slack), size)))
+    Some(Shape::Round(Round::new(look.w, look.base, (offset, slack), size)))
 }
 
-fn plane<R: Real>(set: &Halfspace<R>, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+fn plane<R: Real>(set: &Halfspace<R>, point: &[R], look: &mut Look<'_, R>) -> Option<Shape> {
     let beyond = set.signed_distance(point);
-    let size = room.radius + set.offset().abs() / set.normal_length() + ops::norm(point);
-    if room.is_far(beyond, size) {
+    let size = look.radius + set.offset().abs() / set.normal_length() + ops::norm(point);
+    if look.is_far(beyond, size) {
         return None;
     }
-    for (b, a) in room.base.iter_mut().zip(set.normal()) {
+    for (b, a) in look.base.iter_mut().zip(set.normal()) {
         *b = a.to_f64() / set.normal_length();
     }
     let slack = if beyond < 0.0 { -beyond } else { 0.0 };
-    Some(Shape::Plane(Plane::new(room.w, room.base, slack, size)))
+    Some(Shape::Plane(Plane::new(look.w, look.base, slack, size)))
 }
 
 /// A step keeps the sum, so the point's own sum serves as the scale.
-fn simplex<R: Real>(scale: f64, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
-    let [sum, below] = add_up(point.len(), |i| {
-        let p = point[i].to_f64();
-        room.base[i] = if p > 0.0 { p } else { 0.0 };
-        [room.base[i], room.base[i] - p]
-    });
-    if room.is_far(below + (sum - scale).abs(), scale) {
+fn simplex<R: Real>(scale: f64, point: &[R], range: Range<usize>, look: &mut Look<'_, R>) -> Option<Part> {
+    let (least, _) = look.ends();
+    let (grad, factor) = (look.grad, look.factor);
+    let load = Load { grad, factor, least, point, w: &mut *look.w, base: &mut *look.base };
+    let Weighed { crowd, sum, below, squares } = Crowd::weigh(load);
+    if look.is_far(below + (sum - scale).abs(), scale) {
         return None;
     }
-    Some(Shape::Simplex(Crowd::simplex(room.w, scale)))
+    Some(Part { range, shape: Shape::Simplex(crowd), noise: ROUNDING * squares.sqrt() })
 }
 
-fn cross<R: Real>(set: &L1Ball, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
-    copy(room.base, point);
-    let [sum] = add_up(point.len(), |i| [room.base[i].abs()]);
+fn cross<R: Real>(set: &L1Ball, point: &[R], norm2: f64, look: &mut Look<'_, R>) -> Option<Shape> {
+    copy(look.base, point);
+    let [sum] = sums::sum(look.base, look.base, |b, _| [b.abs()]);
     let slack = set.radius() - sum;
-    if room.is_far(-slack, set.radius()) {
+    if look.is_far(-slack, set.radius()) {
         return None;
     }
     if set.radius() == 0.0 {
-        return Some(no_room(room));
+        return Some(no_room(look));
     }
-    Some(Shape::Cross(Crowd::cross(room.w, set.radius(), if slack > 0.0 { slack } else { 0.0 })))
+    let (least, most) = look.ends();
+    let steepest = if -least > most { -least } else { most };
+    Some(Shape::Cross(Crowd::cross(steepest, norm2, sum, if slack > 0.0 { slack } else { 0.0 })))
 }
 
-fn affine<R: Real>(set: &Affine, point: &[R], room: &mut Room<'_>) -> Option<Shape> {
+fn affine<R: Real>(set: &Affine, point: &[R], look: &mut Look<'_, R>) -> Option<Shape> {
     let size = ops::norm(point);
     for (q, d) in set.basis().iter().zip(set.rhs()) {
         let along = ops::sum_of(q.len(), |i| q[i] * point[i].to_f64());
-        if room.is_far((along - d).abs(), d.abs() + size) {
+        if look.is_far((along - d).abs(), d.abs() + size) {
             return None;
         }
     }
     // Again and again: each pass leaves an error of the size of what it removed. What still shrinks after two passes has
     // no part along the set at all.
-    set.tangent(room.w);
-    set.tangent(room.w);
-    let length = ops::norm(room.w);
-    set.tangent(room.w);
-    if ops::norm(room.w) < 0.5 * length {
-        room.w.fill(0.0);
+    set.tangent(look.w);
+    set.tangent(look.w);
+    let length = ops::norm(look.w);
+    set.tangent(look.w);
+    if ops::norm(look.w) < 0.5 * length {
+        look.w.fill(0.0);
     }
-    Some(Shape::Free { norm2: ops::dot(room.w, room.w) })
+    Some(Shape::Free { norm2: ops::dot(look.w, look.w) })
 }

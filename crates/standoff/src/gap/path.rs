@@ -8,9 +8,9 @@
 use super::Ask;
 use super::bracket::Bracket;
 use super::cone::{self, Answer};
-use super::part::{Part, Room, Shape};
+use super::part::{Look, Part, Shape};
 use super::projected::{Projector, Seen};
-use super::sums::Sums;
+use super::sums::{self, Sums, Survey};
 use super::threshold::Entries;
 use crate::sets::Polyhedron;
 use crate::{Real, Set, ops};
@@ -20,6 +20,27 @@ use std::ops::Range;
 const MOST: usize = 80;
 /// Bounds this close, relative to the upper one, are equal.
 const EQUAL: f64 = 4.0 * f64::EPSILON;
+
+/// A gradient that is to be multiplied by a factor.
+pub(super) struct Gradient<'a, R> {
+    pub(super) entries: &'a [R],
+    pub(super) survey: Survey,
+    pub(super) factor: f64,
+}
+
+impl<R: Real> Gradient<'_, R> {
+    /// The length, times the factor.
+    fn norm(&self) -> f64 {
+        self.survey.length(self.entries, self.factor)
+    }
+
+    /// The smallest and the largest entry of a part.
+    fn ends(&self, range: &Range<usize>) -> (f64, f64) {
+        let Survey { least, most, .. } =
+            if range.len() == self.entries.len() { self.survey } else { sums::survey(&self.entries[range.clone()]) };
+        (least, most)
+    }
+}
 
 /// A set seen from a point, and the best bounds so far.
 #[derive(Debug)]
@@ -32,10 +53,10 @@ pub(super) struct Path<R> {
     best: Vec<f64>,
     projector: Projector<R>,
     radius: f64,
-    /// The step at `tau`, times `factor` to fit the radius, gains `lower`.
+    /// The step at `tau`, which is `length` long, gains `lower` when shortened to the radius.
     lower: f64,
     tau: f64,
-    factor: f64,
+    length: f64,
     /// Nothing gains more than this, rounding aside; and what rounding may have taken from it.
     upper: f64,
     doubt: f64,
@@ -79,7 +100,7 @@ impl<R> Default for Path<R> {
             radius: f64::NAN,
             lower: f64::NAN,
             tau: f64::NAN,
-            factor: f64::NAN,
+            length: f64::NAN,
             upper: f64::NAN,
             doubt: f64::NAN,
             noise: f64::NAN,
@@ -89,21 +110,15 @@ impl<R> Default for Path<R> {
 }
 
 impl<R: Real> Path<R> {
-    /// Takes the gradient, times a factor.
-    pub(super) fn load(&mut self, grad: &[R], factor: f64) {
-        let Vectors { w, base, .. } = &mut self.vectors;
-        w.clear();
-        w.extend(grad.iter().map(|g| g.to_f64() * factor));
-        base.resize(grad.len(), 0.0);
-    }
-
     /// Looks at every part of the set; `false` when the point is clearly outside.
-    pub(super) fn prepare(&mut self, set: &Set<R>, point: &[R], radius: f64) -> bool {
+    pub(super) fn prepare(&mut self, set: &Set<R>, point: &[R], grad: &Gradient<'_, R>, radius: f64) -> bool {
+        self.vectors.w.resize(point.len(), 0.0);
+        self.vectors.base.resize(point.len(), 0.0);
         self.parts.clear();
         self.slacks.clear();
         self.radius = radius;
-        self.most = radius * ops::norm(&self.vectors.w);
-        if !self.prepare_parts(set, point, 0) {
+        self.most = radius * grad.norm();
+        if !self.prepare_parts(set, point, grad, 0) {
             return false;
         }
         let length_if = |any: bool| if any { point.len() } else { 0 };
@@ -115,27 +130,30 @@ impl<R: Real> Path<R> {
         self.best.resize(projected, 0.0);
         let norm2: f64 = self.parts.iter().map(Part::norm2).sum();
         (self.lower, self.upper) = (0.0, radius * norm2.sqrt());
-        (self.tau, self.factor) = (0.0, 0.0);
+        (self.tau, self.length) = (0.0, 0.0);
         self.noise = radius * self.parts.iter().map(Part::noise).sum::<f64>();
         self.doubt = 0.0;
         true
     }
 
-    fn prepare_parts(&mut self, set: &Set<R>, point: &[R], start: usize) -> bool {
+    fn prepare_parts(&mut self, set: &Set<R>, point: &[R], grad: &Gradient<'_, R>, start: usize) -> bool {
         if let Set::Product(p) = set {
             return p.blocks().all(|(block, range)| {
                 let from = start + range.start;
-                self.prepare_parts(block, &point[range], from)
+                self.prepare_parts(block, &point[range], grad, from)
             });
         }
         let range = start..start + point.len();
-        let room = Room {
+        let look = Look {
+            grad: &grad.entries[range.clone()],
+            ends: grad.ends(&range),
+            factor: grad.factor,
             w: &mut self.vectors.w[range.clone()],
             base: &mut self.vectors.base[range.clone()],
             slacks: &mut self.slacks,
             radius: self.radius,
         };
-        let part = Part::new(set, point, range, room);
+        let part = Part::new(set, point, range, look);
         let inside = part.is_some();
         self.parts.extend(part);
         inside
@@ -172,7 +190,7 @@ impl<R: Real> Path<R> {
         let length = sums.length2.sqrt();
         let factor = if length > self.radius { self.radius / length } else { 1.0 };
         if sums.gain * factor >= self.lower && length.is_finite() {
-            (self.lower, self.tau, self.factor) = (sums.gain * factor, tau, factor);
+            (self.lower, self.tau, self.length) = (sums.gain * factor, tau, length);
             std::mem::swap(&mut self.trial, &mut self.best);
         }
         self.prove(sums);
@@ -272,31 +290,41 @@ impl<R: Real> Path<R> {
             step.fill(R::default());
             return 0.0;
         }
+        // A little short of the radius, for the rounding of what is stored.
+        let longest = self.radius * (1.0 - 2.0 * f64::EPSILON) * (1.0 - 2.0 * R::UNIT_ROUNDOFF);
+        let factor = if self.length > longest { longest / self.length } else { 1.0 };
         for part in &self.parts {
             let r = part.range.clone();
             if let Shape::Projected { .. } = part.shape {
-                for (stored, s) in step[r.clone()].iter_mut().zip(&self.best[r]) {
-                    *stored = R::from_f64(self.factor * s);
-                }
+                let best = &self.best[r.clone()];
+                sums::fill(&mut step[r], best, best, |s, _| factor * s);
             } else {
-                part.write(self.tau, self.factor, &self.vectors.of(&r), &mut step[r]);
+                let full = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
+                part.write(self.tau, factor, full, &mut step[r]);
             }
         }
-        // Rounding, above all that of storing, may have lengthened the step; a shorter one is as feasible.
-        let length = ops::norm(step);
-        let longest = self.radius * (1.0 - 4.0 * f64::EPSILON);
-        if length > longest {
-            let factor = longest / length * (1.0 - 2.0 * R::UNIT_ROUNDOFF);
-            for stored in step.iter_mut() {
-                *stored = R::from_f64(factor * stored.to_f64());
-            }
+        let (gain, length2) = self.gain(step);
+        if length2.sqrt() <= self.radius {
+            return gain;
         }
-        let gain = |p: &Part| {
-            let r = p.range.clone();
-            p.gain(&self.vectors.w[r.clone()], &self.vectors.base[r.clone()], &step[r])
-        };
-        let total: f64 = self.parts.iter().map(gain).sum();
-        if total > 0.0 { total } else { 0.0 }
+        // Storing has lengthened it all the same; a shorter one is as feasible.
+        let factor = longest / length2.sqrt() * (1.0 - 2.0 * R::UNIT_ROUNDOFF);
+        for stored in step.iter_mut() {
+            *stored = R::from_f64(factor * stored.to_f64());
+        }
+        self.gain(step).0
+    }
+
+    /// What a step gains, if anything, and the square of its length.
+    fn gain(&self, step: &[R]) -> (f64, f64) {
+        let (mut gain, mut length2) = (0.0, 0.0);
+        for part in &self.parts {
+            let r = part.range.clone();
+            let (g, l) = part.gain((&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]), &step[r]);
+            gain += g;
+            length2 += l;
+        }
+        (if gain > 0.0 { gain } else { 0.0 }, length2)
     }
 }
 

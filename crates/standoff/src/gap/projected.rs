@@ -1,7 +1,7 @@
 //! Sets that are known by their projection: `s(tau) = P(x - tau g) - x` and `n = -g - s/tau`, which is normal to the set
 //! at `x + s`. A polyhedron's projection brings multipliers, which prove a bound whether or not they are exact.
 
-use super::sums::{Sums, add_up};
+use super::sums::{self, Sums};
 use crate::sets::Polyhedron;
 use crate::{Real, Set, ops};
 
@@ -90,7 +90,7 @@ impl<R: Real> Projector<R> {
             *l /= tau;
         }
         let proof = dual(set, &seen, &self.multipliers, &mut self.aim);
-        let [length2, gain] = add_up(s.len(), |i| [s[i] * s[i], -seen.g[i] * s[i]]);
+        let [length2, gain] = sums::sum(s, seen.g, |s, g| [s * s, -g * s]);
         Sums { length2, gain, along: f64::NAN, speed2: f64::NAN, ..proof }
     }
 
@@ -145,9 +145,7 @@ impl<R: Real> Projector<R> {
 
 /// Writes `s = z - x`; returns `||s||^2` and `-<g, s>`.
 fn step_to<R: Real>(z: &[R], seen: Seen<'_>, s: &mut [f64]) -> (f64, f64) {
-    let [length2, gain] = add_up(s.len(), |i| {
-        s[i] = z[i].to_f64() - seen.point[i];
-        [s[i] * s[i], -seen.g[i] * s[i]]
-    });
+    sums::fill(s, z, seen.point, |z, p| z - p);
+    let [length2, gain] = sums::sum(s, seen.g, |s, g| [s * s, -g * s]);
     (length2, gain)
 }

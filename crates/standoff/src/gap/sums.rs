@@ -1,7 +1,13 @@
-//! What one value of the path parameter tells, as sums over coordinates: the parts of a product add up.
+//! Sums over coordinates: what one value of the path parameter tells, so that the parts of a product add up, and the
+//! passes that compute them.
+
+use crate::Real;
+use crate::simd::{self, Pass};
 
 /// Running sums per quantity; fixed, because the order of additions is part of the result.
-const LANES: usize = 4;
+const LANES: usize = 8;
+/// Terms computed before they are added.
+const CHUNK: usize = 32;
 
 /// At the path's point `s = s(tau)`, with a vector `n` that proves a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -54,24 +60,161 @@ impl Sums {
     }
 }
 
-/// `sum_i term(i)` for `i < n`, for `K` quantities in one pass.
+/// `sum_i term(a_i, b_i)`, for `K` quantities in one pass.
+pub(super) fn sum<A: Real, B: Real, const K: usize>(a: &[A], b: &[B], term: impl Fn(f64, f64) -> [f64; K]) -> [f64; K] {
+    assert_eq!(a.len(), b.len());
+    simd::run(Sum { a, b, term })
+}
+
+/// As [`sum`], inside another pass.
 #[inline(always)]
-pub(super) fn add_up<const K: usize>(n: usize, mut term: impl FnMut(usize) -> [f64; K]) -> [f64; K] {
-    let mut lanes = [[0.0; K]; LANES];
-    let whole = n - n % LANES;
-    for start in (0..whole).step_by(LANES) {
-        for (lane, sums) in lanes.iter_mut().enumerate() {
-            let terms = term(start + lane);
-            for (sum, t) in sums.iter_mut().zip(terms) {
-                *sum += t;
+pub(super) fn inline_sum<A: Real, B: Real, const K: usize>(
+    a: &[A],
+    b: &[B],
+    term: impl Fn(f64, f64) -> [f64; K],
+) -> [f64; K] {
+    Sum { a, b, term }.run()
+}
+
+struct Sum<'a, A, B, F> {
+    a: &'a [A],
+    b: &'a [B],
+    term: F,
+}
+
+impl<A: Real, B: Real, const K: usize, F: Fn(f64, f64) -> [f64; K]> Pass for Sum<'_, A, B, F> {
+    type Output = [f64; K];
+
+    #[inline(always)]
+    fn run(self) -> [f64; K] {
+        let mut lanes = [[0.0; LANES]; K];
+        // First all terms of a chunk, then their sums: two simple loops, each of which the compiler makes wide.
+        let mut terms = [[0.0; CHUNK]; K];
+        let (a, rest_a) = self.a.as_chunks::<CHUNK>();
+        let (b, rest_b) = self.b.as_chunks::<CHUNK>();
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..CHUNK {
+                let term = (self.term)(a[i].to_f64(), b[i].to_f64());
+                for k in 0..K {
+                    terms[k][i] = term[k];
+                }
+            }
+            for k in 0..K {
+                let (rows, _) = terms[k].as_chunks::<LANES>();
+                for row in rows {
+                    for lane in 0..LANES {
+                        lanes[k][lane] += row[lane];
+                    }
+                }
             }
         }
+        for i in 0..rest_a.len() {
+            let term = (self.term)(rest_a[i].to_f64(), rest_b[i].to_f64());
+            for k in 0..K {
+                lanes[k][i % LANES] += term[k];
+            }
+        }
+        lanes.map(tree)
     }
-    for i in whole..n {
-        let terms = term(i);
-        for (sum, t) in lanes[i - whole].iter_mut().zip(terms) {
-            *sum += t;
+}
+
+/// The lanes added pairwise.
+#[inline(always)]
+fn tree(l: [f64; LANES]) -> f64 {
+    ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]))
+}
+
+/// Writes `out_i = map(a_i, b_i)`.
+pub(super) fn fill<A: Real, B: Real, R: Real>(out: &mut [R], a: &[A], b: &[B], map: impl Fn(f64, f64) -> f64) {
+    assert_eq!(a.len(), out.len());
+    assert_eq!(b.len(), out.len());
+    simd::run(Fill { out, a, b, map });
+}
+
+struct Fill<'a, A, B, R, F> {
+    out: &'a mut [R],
+    a: &'a [A],
+    b: &'a [B],
+    map: F,
+}
+
+impl<A: Real, B: Real, R: Real, F: Fn(f64, f64) -> f64> Pass for Fill<'_, A, B, R, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (out, (a, b)) in self.out.iter_mut().zip(self.a.iter().zip(self.b)) {
+            *out = R::from_f64((self.map)(a.to_f64(), b.to_f64()));
         }
     }
-    std::array::from_fn(|k| (lanes[0][k] + lanes[1][k]) + (lanes[2][k] + lanes[3][k]))
+}
+
+/// Whether every entry is a number one can compute with.
+pub(super) fn is_finite<R: Real>(v: &[R]) -> bool {
+    // 0 for every number, NaN for what is none.
+    sum(v, v, |vi, _| [vi * 0.0])[0] == 0.0
+}
+
+/// What one look at a vector tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Survey {
+    pub(super) least: f64,
+    pub(super) most: f64,
+    squares: f64,
+    /// 0, or NaN if any entry is NaN or infinite.
+    flaw: f64,
+}
+
+impl Survey {
+    /// `max |v_i|`, 0 if there are none; NaN if any entry is NaN or infinite.
+    pub(super) fn largest(&self) -> f64 {
+        let largest = if -self.least > self.most { -self.least } else { self.most };
+        self.flaw + if largest > 0.0 { largest } else { 0.0 }
+    }
+
+    /// `||factor v||` of the vector `v` that was looked at.
+    pub(super) fn length<R: Real>(&self, v: &[R], factor: f64) -> f64 {
+        if (1e-280..=f64::MAX).contains(&self.squares) {
+            return factor.abs() * self.squares.sqrt();
+        }
+        sum(v, v, |vi, _| [(factor * vi) * (factor * vi)])[0].sqrt()
+    }
+}
+
+/// Looks at a vector.
+pub(super) fn survey<R: Real>(v: &[R]) -> Survey {
+    simd::run(Look(v))
+}
+
+struct Look<'a, R>(&'a [R]);
+
+impl<R: Real> Pass for Look<'_, R> {
+    type Output = Survey;
+
+    #[inline(always)]
+    fn run(self) -> Survey {
+        let (mut most, mut least) = ([f64::NEG_INFINITY; LANES], [f64::INFINITY; LANES]);
+        let (mut squares, mut flaw) = ([0.0; LANES], [0.0; LANES]);
+        let mut look = |lane: usize, v: f64| {
+            most[lane] = if v > most[lane] { v } else { most[lane] };
+            least[lane] = if v < least[lane] { v } else { least[lane] };
+            squares[lane] += v * v;
+            flaw[lane] += v * 0.0;
+        };
+        let (chunks, rest) = self.0.as_chunks::<LANES>();
+        for chunk in chunks {
+            for lane in 0..LANES {
+                look(lane, chunk[lane].to_f64());
+            }
+        }
+        for (lane, v) in rest.iter().enumerate() {
+            look(lane, v.to_f64());
+        }
+        Survey {
+            least: least.into_iter().fold(f64::INFINITY, |a, b| if b < a { b } else { a }),
+            most: most.into_iter().fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a }),
+            squares: tree(squares),
+            flaw: tree(flaw),
+        }
+    }
 }

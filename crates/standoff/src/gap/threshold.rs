@@ -3,135 +3,61 @@
 //! the active set for good: what is gone is summed up once, and only the rest is looked at again.
 
 use super::part::ROUNDING;
-use super::sums::{Sums, add_up};
+use super::rule::{Cross, Rule, Simplex};
+use super::sums::{self, Sums};
 use crate::Real;
+use crate::simd::{self, Pass};
 
 /// Far more passes than Newton's method was ever seen to need.
 const PASSES: usize = 200;
+/// One chunk in so many is looked at for a first guess, if there are many.
+const SAMPLE: usize = 32;
+const MANY: usize = 2 * SAMPLE * CHUNK;
+/// Entries looked at together before any is copied.
+const CHUNK: usize = 64;
 
-/// What sets the simplex and the l1 ball apart.
-pub(super) trait Rule: Copy {
-    /// The coordinate with the gradient `g` that starts at `p`.
-    fn entry(self, tau: f64, g: f64, p: f64) -> Entry;
-
-    /// The level at which nothing is taken off yet.
-    fn floor(self, tau: f64) -> f64;
-
-    /// Whether an inactive entry stays so for every larger tau, given how fast the level rises.
-    fn is_gone(self, e: &Entry, rising: f64) -> bool;
-
-    /// `c`, the size of `n`, at `level = m`, `inverse = 1/tau`; infinite where only differences of it matter.
-    fn push(self, m: f64, inverse: f64) -> f64;
-
-    /// Undoes the mirroring.
-    fn turn(self, g: f64, s: f64) -> f64;
-}
-
-/// Weights that keep their sum. The gradient is taken above its smallest entry: a constant changes nothing.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Simplex;
-
-/// Absolute values with a bounded sum. Every coordinate is mirrored so that the path moves it upwards, from
-/// `-sign(g) p` with the gradient `-|g|`. At `tau` the absolute values lose `level + tau steepest`, if that is positive.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cross {
-    steepest: f64,
-}
-
-/// One coordinate on the path. It weighs `max(weight + rise - level, 0)`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    /// Where it starts; where mirrored, this may be negative.
-    start: f64,
-    weight: f64,
-    /// What the gradient adds to the weight; `-inf` where that is all lost in the limit.
-    rise: f64,
-    /// The derivative of the step before the level is taken off: `step = side (tau rate - level)` while active.
-    rate: f64,
-    side: f64,
-    /// The gain per unit of step.
-    slope: f64,
-    /// `rate`, on the side where the coordinate starts.
-    pull: f64,
-}
-
-/// `tau x`, where 0 stays 0 for an infinite `tau`.
-#[inline(always)]
-fn times(tau: f64, x: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { tau * x }
-}
-
-/// `x`, or 0 if that is negative. Unlike `f64::max` it lets NaN through.
-#[inline(always)]
-fn not_negative(x: f64) -> f64 {
-    if x < 0.0 { 0.0 } else { x }
-}
-
-impl Rule for Simplex {
-    #[inline(always)]
-    fn entry(self, tau: f64, g: f64, p: f64) -> Entry {
-        Entry { start: p, weight: p, rise: -times(tau, g), rate: -g, side: 1.0, slope: -g, pull: -g }
-    }
-
-    fn floor(self, _: f64) -> f64 {
-        f64::NEG_INFINITY
-    }
-
-    /// It has come down from above, and its height is concave in tau.
-    #[inline(always)]
-    fn is_gone(self, _: &Entry, _: f64) -> bool {
-        true
-    }
-
-    fn push(self, _: f64, _: f64) -> f64 {
-        f64::INFINITY
-    }
-
-    #[inline(always)]
-    fn turn(self, _: f64, s: f64) -> f64 {
-        s
-    }
-}
-
-impl Rule for Cross {
-    #[inline(always)]
-    fn entry(self, tau: f64, g: f64, p: f64) -> Entry {
-        let (start, slope) = (self.turn(g, p), g.abs());
-        let (upwards, downwards) = (slope - self.steepest, -slope - self.steepest);
-        let ahead = start + times(tau, slope) >= 0.0;
-        let rate = if ahead { upwards } else { downwards };
-        let crossed = if ahead && start < 0.0 { 2.0 * start } else { 0.0 };
-        let pull = if start < 0.0 { downwards } else { upwards };
-        let side = if ahead { 1.0 } else { -1.0 };
-        Entry { start, weight: start.abs(), rise: crossed + times(tau, rate), rate, side, slope, pull }
-    }
-
-    fn floor(self, tau: f64) -> f64 {
-        -tau * self.steepest
-    }
-
-    /// As on the simplex, unless it has yet to pass 0: then it must be falling there.
-    #[inline(always)]
-    fn is_gone(self, e: &Entry, rising: f64) -> bool {
-        e.start >= 0.0 || e.slope - self.steepest <= rising
-    }
-
-    fn push(self, m: f64, inverse: f64) -> f64 {
-        self.steepest + m * inverse
-    }
-
-    #[inline(always)]
-    fn turn(self, g: f64, s: f64) -> f64 {
-        -s * 1.0_f64.copysign(g)
-    }
-}
-
-/// The level at one tau, and how it goes on from there.
+/// The level at one tau, how it goes on from there, and how many entries are above it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Level {
     tau: f64,
     height: f64,
     slope: f64,
+    count: f64,
+}
+
+impl Level {
+    /// Below everything.
+    const GROUND: Self = Self { tau: 0.0, height: f64::NEG_INFINITY, slope: 0.0, count: f64::INFINITY };
+
+    /// The guess for another tau.
+    fn extended(self, tau: f64) -> Self {
+        let height = if tau.is_finite() { self.height + self.slope * (tau - self.tau) } else { f64::NEG_INFINITY };
+        Self { tau, height, ..self }
+    }
+
+    /// The `m` with `sum_i max(weight_i + rise_i - m, 0) = sum_i weight_i + slack`, by Newton's method on this convex
+    /// decreasing function of `m`. After the first step `m` only grows and the active entries only become fewer; when
+    /// their number stays the same, `m` is exact. In this form, `m = (sum_active rise - sum_others weight - slack) / count`,
+    /// the weights of active entries never enter and short steps keep all their digits. `pass` gives the count, the
+    /// rise and the rate of the active entries and the weight of the others.
+    fn newton(mut self, slack: f64, pass: impl Fn(f64) -> [f64; 4]) -> Self {
+        let mut before = f64::NAN;
+        for round in 0..PASSES {
+            let [count, rise, rate, lost] = pass(self.height);
+            if count == 0.0 {
+                self.height = f64::NEG_INFINITY;
+                continue;
+            }
+            let height = (rise - lost - slack) / count;
+            let still = (height - self.height).abs() <= 2.0 * f64::EPSILON * height.abs();
+            self = Self { tau: self.tau, height, slope: rate / count, count };
+            if still || count == before || (round > 1 && count > before) {
+                break;
+            }
+            before = count;
+        }
+        self
+    }
 }
 
 /// What has lost its weight for good: `sum weight`, `sum weight^2`, `-sum weight pull` and what it gained.
@@ -148,20 +74,19 @@ struct Gone {
 pub(super) struct Crowd<K> {
     rule: K,
     norm2: f64,
-    /// What the sum of the weights may still grow by, and the set's scale.
-    slack: f64,
+    /// The sum of the weights, and what it may still grow by.
     scale: f64,
-    /// How many entries are kept; `None` before the first finite tau.
+    slack: f64,
+    /// How many entries are kept; `None` while that is all of them, in their own place.
     kept: Option<usize>,
     gone: Gone,
-    /// The last finite level, and that in the limit.
+    /// The last finite level.
     level: Level,
-    limit: Level,
-    /// The mean of the rates, if known: what the level starts from when every entry is active.
-    mean: f64,
+    /// The level and the sums in the limit, once known.
+    limit: Option<(Level, Sums)>,
 }
 
-/// The entries that may still be active, compacted, behind their full vectors.
+/// The vectors of a part, and of both the entries that may still be active.
 pub(super) struct Entries<'a> {
     pub(super) w: &'a [f64],
     pub(super) base: &'a [f64],
@@ -169,41 +94,44 @@ pub(super) struct Entries<'a> {
     pub(super) kept_base: &'a mut [f64],
 }
 
+/// What there is to know of a point of the simplex, from one pass.
+pub(super) struct Weighed {
+    pub(super) crowd: Crowd<Simplex>,
+    /// The sum of the weights, and of what was below 0.
+    pub(super) sum: f64,
+    pub(super) below: f64,
+    /// The square of the length of `w`.
+    pub(super) squares: f64,
+}
+
 impl Crowd<Simplex> {
-    /// `w` holds the gradient and is left with what each entry is above the smallest one.
-    pub(super) fn simplex(w: &mut [f64], scale: f64) -> Self {
-        let mut least = f64::INFINITY;
-        for &wi in w.iter() {
-            least = if wi < least { wi } else { least };
-        }
-        let [sum, squares] = add_up(w.len(), |i| {
-            w[i] -= least;
-            [w[i], w[i] * w[i]]
-        });
+    /// Writes into `w` what each entry of the gradient is above the smallest one, and into `base` the weights.
+    pub(super) fn weigh(load: Load<'_, impl Real>) -> Weighed {
+        let n = load.w.len() as f64;
+        let [total, squares, sum, below, ties, lost, square, moment] = simd::run(load);
         // The square of the distance from the mean, rounded up.
-        let n = w.len() as f64;
-        let norm2 = squares - sum / n * sum + n * f64::EPSILON * squares;
-        Self { mean: -sum / n, ..Self::new(Simplex, norm2, 0.0, scale) }
+        let norm2 = squares - total / n * total + n * f64::EPSILON * squares;
+        let mut crowd = Self::new(Simplex, norm2, sum, 0.0);
+        // In the limit the smallest entries of the gradient share what all others have lost.
+        let height = -lost / ties;
+        let level = Level { tau: f64::INFINITY, height, slope: 0.0, count: ties };
+        let length2 = square + ties * height * height;
+        crowd.limit = Some((level, Sums { length2, gain: moment, support: moment, ..Sums::default() }));
+        Weighed { crowd, sum, below, squares }
     }
 }
 
 impl Crowd<Cross> {
-    /// `slack` is the radius less `sum |p|`.
-    pub(super) fn cross(g: &[f64], radius: f64, slack: f64) -> Self {
-        let mut steepest = 0.0;
-        for gi in g {
-            steepest = if gi.abs() > steepest { gi.abs() } else { steepest };
-        }
-        let [norm2] = add_up(g.len(), |i| [g[i] * g[i]]);
-        Self::new(Cross { steepest }, norm2, slack, radius)
+    /// `scale` is `sum |p|`, `slack` the radius less that.
+    pub(super) fn cross(steepest: f64, norm2: f64, scale: f64, slack: f64) -> Self {
+        Self::new(Cross { steepest }, norm2, scale, slack)
     }
 }
 
 impl<K: Rule> Crowd<K> {
-    fn new(rule: K, norm2: f64, slack: f64, scale: f64) -> Self {
-        let level = Level { tau: 0.0, height: f64::NEG_INFINITY, slope: 0.0 };
-        let (gone, mean) = (Gone::default(), f64::NEG_INFINITY);
-        Self { rule, norm2, slack, scale, kept: None, gone, level, limit: level, mean }
+    fn new(rule: K, norm2: f64, scale: f64, slack: f64) -> Self {
+        let (gone, level) = (Gone::default(), Level::GROUND);
+        Self { rule, norm2, scale, slack, kept: None, gone, level, limit: None }
     }
 
     pub(super) fn norm2(&self) -> f64 {
@@ -213,15 +141,24 @@ impl<K: Rule> Crowd<K> {
     /// The sums at `tau`. The first finite `tau` must not be beyond the one that is sought.
     pub(super) fn at(&mut self, tau: f64, mut entries: Entries<'_>) -> Sums {
         if tau.is_infinite() {
-            self.limit = self.find(tau, entries.w, entries.base, 0.0);
-            return self.sums(&self.limit, entries.w, entries.base);
+            if let Some((_, sums)) = self.limit {
+                return sums;
+            }
+            let level = self.find(Level::GROUND.extended(tau), (entries.w, entries.base), 0.0);
+            let sums = self.sums(&level, entries.w, entries.base);
+            self.limit = Some((level, sums));
+            return sums;
         }
-        if self.kept.is_none() {
-            self.settle_in(tau, &mut entries);
+        let mut guess = self.level.extended(tau);
+        if self.level == Level::GROUND && entries.w.len() > MANY {
+            guess = self.bound(tau, &mut entries);
+            self.sift(guess, &mut entries);
         }
-        let kept = self.kept.unwrap_or(0);
-        let (w, base) = (&entries.kept_w[..kept], &entries.kept_base[..kept]);
-        self.level = self.find(tau, w, base, self.gone.weight);
+        let (w, base) = match self.kept {
+            Some(kept) => (&entries.kept_w[..kept], &entries.kept_base[..kept]),
+            None => (entries.w, entries.base),
+        };
+        self.level = self.find(guess, (w, base), self.gone.weight);
         self.sums(&self.level, w, base)
     }
 
@@ -230,102 +167,74 @@ impl<K: Rule> Crowd<K> {
         self.sift(self.level, &mut entries);
     }
 
-    /// Writes the step at `tau`, times a factor.
-    pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, entries: &Entries<'_>, step: &mut [R]) {
-        let (w, base) = (entries.w, entries.base);
-        let level = if tau == self.limit.tau {
-            self.limit
-        } else if tau == self.level.tau {
-            self.level
-        } else {
-            // Whatever is gone by now may not have been gone there.
-            self.find(tau, w, base, 0.0)
-        };
-        let outside = level.height > self.rule.floor(tau);
-        for i in 0..step.len() {
-            let e = self.rule.entry(tau, w[i], base[i]);
-            let s = if !outside {
-                times(tau, e.slope)
-            } else if e.weight + e.rise > level.height {
-                e.side * (times(tau, e.rate) - level.height)
-            } else {
-                -e.start
-            };
-            step[i] = R::from_f64(factor * self.rule.turn(w[i], s));
+    /// Drops what is below a level for good, if there is enough of it.
+    fn sift(&mut self, level: Level, entries: &mut Entries<'_>) {
+        let count = self.kept.unwrap_or(entries.w.len());
+        if level.count > 0.5 * count as f64 {
+            return;
         }
-    }
-
-    /// The `m` with `sum_i max(weight_i + rise_i - m, 0) = sum_i weight_i + slack`, by Newton's method on this convex
-    /// decreasing function of `m`. After the first step `m` only grows and the active entries only become fewer; when
-    /// their number stays the same, `m` is exact. In this form, `m = (sum_active rise - sum_others weight - slack) / count`,
-    /// the weights of active entries never enter and short steps keep all their digits. `gone` is the weight of entries
-    /// that are not among these.
-    fn find(&self, tau: f64, w: &[f64], base: &[f64], gone: f64) -> Level {
-        let Level { tau: from, height, slope } = self.level;
-        let height = if tau.is_finite() { height + slope * (tau - from) } else { f64::NEG_INFINITY };
-        let mut level = Level { tau, height, slope: 0.0 };
-        let mut before = f64::NAN;
-        for pass in 0..PASSES {
-            let [count, rise, lost, rate] = add_up(w.len(), |i| {
-                let e = self.rule.entry(tau, w[i], base[i]);
-                let active = e.weight + e.rise > level.height;
-                if active { [1.0, e.rise, 0.0, e.rate] } else { [0.0, 0.0, e.weight, 0.0] }
-            });
-            if count == 0.0 {
-                level.height = f64::NEG_INFINITY;
-                continue;
-            }
-            level.height = (rise - lost - gone - self.slack) / count;
-            level.slope = rate / count;
-            if count == before || (pass > 1 && count > before) {
-                break;
-            }
-            before = count;
-        }
-        level
-    }
-
-    /// Copies the entries and finds the first level, dropping on the way what is below it.
-    fn settle_in(&mut self, tau: f64, entries: &mut Entries<'_>) {
-        entries.kept_w.copy_from_slice(entries.w);
-        entries.kept_base.copy_from_slice(entries.base);
-        self.kept = Some(entries.w.len());
-        let mut level = Level { tau, height: tau * self.mean, slope: f64::NEG_INFINITY };
-        let mut before = f64::NAN;
-        for _ in 0..PASSES {
-            let [count, rise, lost] = self.sift(level, entries);
-            if count == before || count == 0.0 {
-                break;
-            }
-            before = count;
-            level.height = (rise - lost - self.gone.weight - self.slack) / count;
-        }
-        self.level = Level { slope: 0.0, ..level };
-    }
-
-    /// Drops what is below the level for good; returns the count and the rise of the active entries and the weight of
-    /// the others that are kept.
-    fn sift(&mut self, level: Level, entries: &mut Entries<'_>) -> [f64; 3] {
+        let source = if self.kept.is_none() { Some((entries.w, entries.base)) } else { None };
         let (w, base) = (&mut *entries.kept_w, &mut *entries.kept_base);
-        let mut gone = self.gone;
-        let (mut count, mut rise, mut lost, mut kept) = (0.0, 0.0, 0.0, 0);
-        for i in 0..self.kept.unwrap_or(0) {
-            let e = self.rule.entry(level.tau, w[i], base[i]);
-            let active = e.weight + e.rise > level.height;
-            let drop = !active && self.rule.is_gone(&e, level.slope);
-            (w[kept], base[kept]) = (w[i], base[i]);
-            kept += usize::from(!drop);
-            count += if active { 1.0 } else { 0.0 };
-            rise += if active { e.rise } else { 0.0 };
-            lost += if active || drop { 0.0 } else { e.weight };
-            let weight = if drop { e.weight } else { 0.0 };
-            gone.weight += weight;
-            gone.square += weight * weight;
-            gone.moment -= weight * e.pull;
-            gone.gain -= if drop { e.start * e.slope } else { 0.0 };
+        let (kept, [weight, square, moment, gain]) = simd::run(Sift { rule: self.rule, level, source, w, base, count });
+        self.kept = Some(kept);
+        self.gone.weight += weight;
+        self.gone.square += square;
+        self.gone.moment += moment;
+        self.gone.gain += gain;
+    }
+
+    /// A level below that at `tau`, but near it: that of a sample, and one step of Newton's method, which leads to the
+    /// left of the root from wherever it starts.
+    fn bound(&self, tau: f64, entries: &mut Entries<'_>) -> Level {
+        let (w, base) = (entries.w, entries.base);
+        let mut size = 0;
+        for start in (0..w.len() - CHUNK).step_by(SAMPLE * CHUNK) {
+            entries.kept_w[size..size + CHUNK].copy_from_slice(&w[start..start + CHUNK]);
+            entries.kept_base[size..size + CHUNK].copy_from_slice(&base[start..start + CHUNK]);
+            size += CHUNK;
         }
-        (self.gone, self.kept) = (gone, Some(kept));
-        [count, rise, lost]
+        let share = (self.scale + self.slack) * (size as f64 / w.len() as f64);
+        let sample = Level::GROUND.extended(tau).newton(share, |m| {
+            sums::sum(&entries.kept_w[..size], &entries.kept_base[..size], |g, p| {
+                let e = self.rule.entry(tau, g, p);
+                let active = e.is_active(m);
+                [pick(active, 1.0), pick(active, e.weight + e.rise), 0.0, 0.0]
+            })
+        });
+        let [count, rise, _, lost] = sums::sum(w, base, |g, p| self.census(tau, sample.height, g, p));
+        if count == 0.0 {
+            return Level::GROUND.extended(tau);
+        }
+        Level { tau, height: (rise - lost - self.slack) / count, slope: f64::NEG_INFINITY, count }
+    }
+
+    /// Writes the step at `tau`, times a factor.
+    pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, (w, base): (&[f64], &[f64]), step: &mut [R]) {
+        let level = match self.limit {
+            Some((level, _)) if level.tau == tau => level,
+            _ if tau == self.level.tau => self.level,
+            // Whatever is gone by now may not have been gone there.
+            _ => self.find(self.level.extended(tau), (w, base), 0.0),
+        };
+        let (rule, m) = (self.rule, level.height);
+        if m > rule.floor(tau) {
+            sums::fill(step, w, base, |g, p| factor * rule.turn(g, rule.entry(tau, g, p).step(m)));
+        } else {
+            sums::fill(step, w, base, |g, _| -factor * tau * g);
+        }
+    }
+
+    /// What one entry adds to a pass of Newton's method.
+    #[inline(always)]
+    fn census(&self, tau: f64, m: f64, g: f64, p: f64) -> [f64; 4] {
+        let e = self.rule.entry(tau, g, p);
+        let active = e.is_active(m);
+        [pick(active, 1.0), pick(active, e.rise), pick(active, e.rate), pick(!active, e.weight)]
+    }
+
+    /// The level of these entries and of others that are gone and had that weight, from a guess.
+    fn find(&self, guess: Level, (w, base): (&[f64], &[f64]), gone: f64) -> Level {
+        guess.newton(gone + self.slack, |m| sums::sum(w, base, |g, p| self.census(guess.tau, m, g, p)))
     }
 
     /// At the level `m`, with `c = m/tau` up to a constant, the proof is `n_i = min(c, p_i/tau - g_i)` on the simplex and
@@ -336,12 +245,11 @@ impl<K: Rule> Crowd<K> {
         if m <= self.rule.floor(tau) {
             return Sums::straight(tau, self.norm2);
         }
-        let push = self.rule.push(m, inverse);
-        let [mut length2, mut gain, mut support, along, speed2] = add_up(w.len(), |i| {
-            let e = self.rule.entry(tau, w[i], base[i]);
-            let active = e.weight + e.rise > m;
-            let s = if active { e.side * (times(tau, e.rate) - m) } else { -e.start };
-            let ds = if active { e.side * (e.rate - level.slope) } else { 0.0 };
+        let (rule, rising, push) = (self.rule, level.slope, self.rule.push(m, inverse));
+        let [mut length2, mut gain, mut support, along, speed2] = sums::sum(w, base, |g, p| {
+            let e = rule.entry(tau, g, p);
+            let s = e.step(m);
+            let ds = pick(e.is_active(m), e.side * (e.rate - rising));
             let loss = not_negative((m - e.weight) * inverse - e.pull);
             let loss = if e.start < 0.0 && loss > 2.0 * push { 2.0 * push } else { loss };
             [s * s, e.slope * s, e.weight * loss, s * ds, ds * ds]
@@ -355,8 +263,111 @@ impl<K: Rule> Crowd<K> {
         if push.is_finite() {
             support += push * self.slack;
             // The slack is a difference of sums as large as the radius.
-            doubt = ROUNDING * push * self.scale;
+            doubt = ROUNDING * push * (self.scale + self.slack);
         }
         Sums { length2, gain, residual2: length2 * inverse * inverse, support, along, speed2, doubt }
+    }
+}
+
+/// `x` or 0. Unlike a branch around several sums it is done in all lanes at once.
+#[inline(always)]
+fn pick(wanted: bool, x: f64) -> f64 {
+    if wanted { x } else { 0.0 }
+}
+
+/// `x`, or 0 if that is negative. Unlike `f64::max` it lets NaN through.
+#[inline(always)]
+fn not_negative(x: f64) -> f64 {
+    if x < 0.0 { 0.0 } else { x }
+}
+
+/// Takes a gradient, times a factor, and a point of the simplex: see [`Crowd::weigh`].
+pub(super) struct Load<'a, R> {
+    pub(super) grad: &'a [R],
+    pub(super) factor: f64,
+    /// The smallest entry of the gradient, times the factor.
+    pub(super) least: f64,
+    pub(super) point: &'a [R],
+    pub(super) w: &'a mut [f64],
+    pub(super) base: &'a mut [f64],
+}
+
+impl<R: Real> Pass for Load<'_, R> {
+    type Output = [f64; 8];
+
+    #[inline(always)]
+    fn run(self) -> [f64; 8] {
+        let Self { factor, least, w, base, .. } = self;
+        let mut total = [0.0; 8];
+        let blocks = self.grad.chunks(CHUNK).zip(self.point.chunks(CHUNK));
+        for ((grad, point), (w, base)) in blocks.zip(w.chunks_mut(CHUNK).zip(base.chunks_mut(CHUNK))) {
+            for (wi, g) in w.iter_mut().zip(grad) {
+                *wi = g.to_f64() * factor - least;
+            }
+            for (bi, p) in base.iter_mut().zip(point) {
+                *bi = not_negative(p.to_f64());
+            }
+            let [all, squares, ties, lost, square, moment] = sums::inline_sum(w, base, |w, p| {
+                let off = pick(w != 0.0, p);
+                [w, w * w, pick(w == 0.0, 1.0), off, off * off, w * p]
+            });
+            let [sum, below] = sums::inline_sum(base, point, |b, p| [b, b - p]);
+            for (t, part) in total.iter_mut().zip([all, squares, sum, below, ties, lost, square, moment]) {
+                *t += part;
+            }
+        }
+        total
+    }
+}
+
+/// Copies the entries that may still be active to the front, and sums up the others.
+struct Sift<'a, K> {
+    rule: K,
+    level: Level,
+    /// Where the entries come from, if not from where they go.
+    source: Option<(&'a [f64], &'a [f64])>,
+    w: &'a mut [f64],
+    base: &'a mut [f64],
+    count: usize,
+}
+
+impl<K: Rule> Pass for Sift<'_, K> {
+    type Output = (usize, [f64; 4]);
+
+    #[inline(always)]
+    fn run(self) -> (usize, [f64; 4]) {
+        let Self { rule, level, source, w, base, count } = self;
+        let (mut kept, mut total) = (0, [0.0; 4]);
+        let (mut buffer_w, mut buffer_base) = ([0.0; CHUNK], [0.0; CHUNK]);
+        let is_gone = |g: f64, p: f64| {
+            let e = rule.entry(level.tau, g, p);
+            (!e.is_active(level.height) && rule.is_gone(&e, level.slope), e)
+        };
+        for start in (0..count).step_by(CHUNK) {
+            let chunk = start..CHUNK.min(count - start) + start;
+            let (chunk_w, chunk_base) = match source {
+                Some((w, base)) => (&w[chunk.clone()], &base[chunk]),
+                None => {
+                    buffer_w[..chunk.len()].copy_from_slice(&w[chunk.clone()]);
+                    buffer_base[..chunk.len()].copy_from_slice(&base[chunk.clone()]);
+                    (&buffer_w[..chunk.len()], &buffer_base[..chunk.len()])
+                }
+            };
+            let [left, sums @ ..] = sums::inline_sum(chunk_w, chunk_base, |g, p| {
+                let (gone, e) = is_gone(g, p);
+                let weight = pick(gone, e.weight);
+                [pick(!gone, 1.0), weight, weight * weight, -weight * e.pull, pick(gone, -e.start * e.slope)]
+            });
+            for (t, sum) in total.iter_mut().zip::<[f64; 4]>(sums) {
+                *t += sum;
+            }
+            if left > 0.0 {
+                for (&g, &p) in chunk_w.iter().zip(chunk_base) {
+                    (w[kept], base[kept]) = (g, p);
+                    kept += usize::from(!is_gone(g, p).0);
+                }
+            }
+        }
+        (kept, total)
     }
 }

@@ -127,9 +127,9 @@ fn bisected(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> (f64, f64)
         low = f64::max(low, gain * f64::min(1.0, radius / length));
         high = f64::min(high, gain + (radius * radius - length * length) / (2.0 * tau));
         if length < radius {
-            a = tau
+            a = tau;
         } else {
-            b = tau
+            b = tau;
         }
         tau = if b.is_finite() { 0.5 * (a + b) } else { 4.0 * tau };
         if tau * ops::norm(g) > 1e9 * radius {
