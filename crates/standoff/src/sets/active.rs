@@ -129,34 +129,32 @@ impl<'a> ActiveSet<'a> {
             }
             self.multipliers.remove(leaving);
             self.rows.remove(leaving);
-            self.factor();
+            self.factor(leaving);
         }
     }
 
     /// The point and multipliers of the active rows, without those whose multiplier is negative.
     fn restore(&mut self) {
-        self.factor();
+        self.factor(0);
         self.settle();
         while let Some(worst) = self.most_negative() {
             self.rows.remove(worst);
-            self.factor();
+            self.factor(worst);
             self.settle();
         }
     }
 
-    /// Factors the active rows anew, leaving out those that depend on earlier ones.
-    fn factor(&mut self) {
-        self.span.clear();
-        let (a, span) = (self.a, &mut self.span);
-        self.rows.retain(|&row| {
-            let mut rest = a.row(row).to_vec();
-            let coefficients = span.split(&mut rest);
-            let independent = norm(&rest) > DEPENDENT;
-            if independent {
-                span.push(coefficients, &rest);
+    /// Factors the active rows anew from number `from` on, leaving out those that depend on earlier ones.
+    fn factor(&mut self, from: usize) {
+        self.span.truncate(from);
+        for row in self.rows.split_off(from) {
+            let mut rest = self.a.row(row).to_vec();
+            let coefficients = self.span.split(&mut rest);
+            if norm(&rest) > DEPENDENT {
+                self.span.push(coefficients, &rest);
+                self.rows.push(row);
             }
-            independent
-        });
+        }
     }
 
     /// The exact point and multipliers of the active rows: `z = v - Q^T t` with `L t = A_W v - b_W`, and `L^T l = t`.

@@ -69,13 +69,20 @@ impl Affine {
         self.remove(v, |_| 0.0);
     }
 
-    /// `v -= Q^T (Q v - d)`, one row after the other.
+    /// `v -= Q^T (Q v - d)`, some rows at a time: one rounding of `v` for all of them.
     fn remove<R: Real>(&self, v: &mut [R], d: impl Fn(usize) -> f64) {
+        const ROWS: usize = 8;
         assert_eq!(v.len(), self.basis.cols());
-        for (k, q) in self.basis.iter().enumerate() {
-            let t = ops::sum_of(v.len(), |i| q[i] * v[i].to_f64()) - d(k);
-            for (vi, qi) in v.iter_mut().zip(q) {
-                *vi = R::from_f64(vi.to_f64() - t * qi);
+        for first in (0..self.basis.rows()).step_by(ROWS) {
+            let rows = first..self.basis.rows().min(first + ROWS);
+            let mut beyond = [0.0; ROWS];
+            for (t, k) in beyond.iter_mut().zip(rows.clone()) {
+                let q = self.basis.row(k);
+                *t = ops::sum_of(v.len(), |i| q[i] * v[i].to_f64()) - d(k);
+            }
+            for (i, vi) in v.iter_mut().enumerate() {
+                let moved: f64 = beyond.iter().zip(rows.clone()).map(|(t, k)| t * self.basis.row(k)[i]).sum();
+                *vi = R::from_f64(vi.to_f64() - moved);
             }
         }
     }

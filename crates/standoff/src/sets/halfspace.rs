@@ -42,16 +42,12 @@ impl<R: Real> Halfspace<R> {
 
     /// How far `v` lies beyond the hyperplane; negative inside.
     pub fn signed_distance(&self, v: &[R]) -> f64 {
-        assert_eq!(v.len(), self.normal.len());
-        let along = ops::sum_of(v.len(), |i| self.normal[i].to_f64() / self.length * v[i].to_f64());
-        along - self.offset / self.length
+        (ops::dot(&self.normal, v) - self.offset) / self.length
     }
 
     /// Moves `v` by `-t` along the unit normal.
     fn retreat(&self, v: &mut [R], t: f64) {
-        for (vi, a) in v.iter_mut().zip(&self.normal) {
-            *vi = R::from_f64(vi.to_f64() - t * (a.to_f64() / self.length));
-        }
+        ops::axpy(-t / self.length, &self.normal, v);
     }
 }
 

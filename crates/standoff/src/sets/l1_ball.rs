@@ -58,6 +58,7 @@ impl<R: Real> ConvexSet<R> for L1Ball {
 
     fn radius_around(&self, from: &[R]) -> f64 {
         // ||-+ r e_i - c||^2 = ||c||^2 + r (r + 2 |c_i|) at the vertex opposite to the largest entry.
+        assert_eq!(from.len(), self.dim);
         let most = from.iter().map(|c| c.to_f64().abs()).fold(0.0, f64::max);
         let norm = ops::norm(from);
         (norm * norm + self.radius * (self.radius + 2.0 * most)).sqrt()

@@ -82,15 +82,15 @@ impl Matrix {
         for (i, (row, &bi)) in self.iter().zip(b).enumerate() {
             let norm = crate::ops::norm(row);
             if norm > 0.0 {
-                // Two divisions: a norm at the edge of the range would overflow in 1/norm.
+                // Divisions: 1 / norm would overflow for the shortest rows.
                 data.extend(row.iter().map(|a| a / norm));
                 rhs.push(bi / norm);
+                if !(bi / norm).is_finite() {
+                    return Err(refuse(set, format!("row {i} of A is too small beside b[{i}] = {bi}; rescale both")));
+                }
             } else if !holds(bi) {
                 return Err(refuse(set, format!("row {i} of A is zero but b[{i}] = {bi}: the set is empty")));
             }
-        }
-        if let Some(i) = rhs.iter().position(|v| !v.is_finite()) {
-            return Err(refuse(set, format!("row {i} is too small for its right-hand side; rescale that row")));
         }
         Ok((Self { rows: rhs.len(), cols: self.cols, data }, rhs))
     }

@@ -24,14 +24,17 @@ pub struct Polyhedron {
     columns: CscMatrix<f64>,
     /// The projection of 0.
     centre: Vec<f64>,
-    /// Per coordinate the least and the largest value; computed when first asked for.
-    bounds: OnceLock<Vec<(f64, f64)>>,
+    /// A bounding box, if there is one; computed when first asked for.
+    bounds: OnceLock<Option<Vec<(f64, f64)>>>,
 }
 
 impl Polyhedron {
     pub(super) fn new(a: Matrix, b: &[f64]) -> Result<Self, Error> {
         if let Some(i) = b.iter().position(|v| !v.is_finite()) {
-            return Err(refuse("polyhedron", format!("b[{i}] is {}; give finite numbers", b[i])));
+            return Err(refuse(
+                "polyhedron",
+                format!("b[{i}] is {}; give finite numbers, and leave out rows that always hold", b[i]),
+            ));
         }
         let (rows, rhs) = a.normalised("polyhedron", b, |bi| bi >= 0.0)?;
         let columns = conic::columns(&rows);
@@ -120,18 +123,20 @@ impl Polyhedron {
         2 * (self.rows.rows() + self.rows.cols()) + PATIENCE
     }
 
-    fn bounds(&self) -> &[(f64, f64)] {
-        self.bounds.get_or_init(|| {
+    /// Per coordinate the least and the largest value; nothing when one of them is infinite.
+    fn bounds(&self) -> Option<&[(f64, f64)]> {
+        let compute = || {
             let mut g = vec![0.0; self.rows.cols()];
-            let mut side = |i: usize, sign: f64| {
+            let mut end = |i: usize, sign: f64| {
                 g.fill(0.0);
                 g[i] = sign;
                 let answer = conic::linear(&g, &self.columns, &self.rhs);
-                let end = if answer.ending == Ending::Found { answer.z[i] } else { -sign * f64::INFINITY };
-                end - sign * WIDEN * (1.0 + end.abs())
+                let z = answer.z[i];
+                (answer.ending == Ending::Found).then_some(z - sign * WIDEN * (1.0 + z.abs()))
             };
-            (0..self.rows.cols()).map(|i| (side(i, 1.0), side(i, -1.0))).collect()
-        })
+            (0..self.rows.cols()).map(|i| Some((end(i, 1.0)?, end(i, -1.0)?))).collect()
+        };
+        self.bounds.get_or_init(compute).as_deref()
     }
 }
 
@@ -187,7 +192,7 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
 
     fn radius_around(&self, from: &[R]) -> f64 {
         assert_eq!(from.len(), self.rows.cols());
-        let bounds = self.bounds();
+        let Some(bounds) = self.bounds() else { return f64::INFINITY };
         ops::sum_of(from.len(), |i| {
             let (c, (low, high)) = (from[i].to_f64(), bounds[i]);
             let far = (c - low).abs().max((high - c).abs());

@@ -55,9 +55,12 @@ impl<R: Real> ConvexSet<R> for Simplex {
 
     fn radius_around(&self, from: &[R]) -> f64 {
         // ||r e_i - c||^2 = ||c||^2 + r (r - 2 c_i): the farthest vertex is that of the smallest entry.
+        assert_eq!(from.len(), self.dim);
         let least = from.iter().map(|c| c.to_f64()).fold(f64::INFINITY, f64::min);
         let norm = ops::norm(from);
-        (norm * norm + self.scale * (self.scale - 2.0 * least)).max(0.0).sqrt()
+        let square = norm * norm + self.scale * (self.scale - 2.0 * least);
+        // Rounding can make it negative at the only point of a one-dimensional simplex. NaN stays.
+        if square < 0.0 { 0.0 } else { square.sqrt() }
     }
 
     fn diameter(&self) -> f64 {

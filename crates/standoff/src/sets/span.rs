@@ -17,9 +17,10 @@ impl Span {
         Self { dim, basis: Vec::new(), triangle: Vec::new() }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.basis.clear();
-        self.triangle.clear();
+    /// Forgets all rows but the first `rank`.
+    pub(super) fn truncate(&mut self, rank: usize) {
+        self.basis.truncate(rank * self.dim);
+        self.triangle.truncate(rank);
     }
 
     pub(super) fn rank(&self) -> usize {
