@@ -67,13 +67,14 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    /// The size of the numbers that `<a_i, z>` is computed from.
+    /// The size of the numbers that `z` is computed from.
     fn size(&self) -> f64 {
         norm(self.v) + norm(&self.z)
     }
 
     fn most_violated(&self) -> Option<(usize, f64)> {
-        let size = self.size();
+        // Along the active rows z is as exact as its own size allows, however far away v is.
+        let size = norm(&self.z) + f64::EPSILON * norm(self.v);
         let (mut worst, mut most) = (None, 0.0);
         for (i, a) in self.a.iter().enumerate() {
             let beyond = dot(a, &self.z) - self.b[i];
@@ -171,5 +172,53 @@ impl<'a> ActiveSet<'a> {
         }
         self.span.backward(&mut total);
         self.multipliers = total;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A polytope with `rows` sides around the origin, at about unit distance.
+    fn polytope(rows: usize, cols: usize, seed: f64) -> (Matrix, Vec<f64>) {
+        let side = |i: usize| {
+            let a: Vec<f64> = (0..cols).map(|k| (seed + ((i * cols + k) as f64).powi(2) * 0.37).sin()).collect();
+            let length = norm(&a);
+            a.iter().map(|a| a / length).collect::<Vec<f64>>()
+        };
+        let b = (0..rows).map(|i| 1.0 + 0.5 * (seed + i as f64).cos()).collect();
+        (Matrix::from_rows(&(0..rows).map(side).collect::<Vec<_>>()).unwrap(), b)
+    }
+
+    #[test]
+    fn rows_enter_and_leave_until_the_projection_is_found_without_other_help() {
+        let mut left = 0;
+        for seed in 0..200 {
+            let (a, b) = polytope(24, 6, f64::from(seed));
+            let v: Vec<f64> = (0..6).map(|k| 4.0 * (f64::from(seed * 6 + k) * 0.77).cos()).collect();
+            let mut active = ActiveSet::new(&a, &b, &v);
+            let mut entered = 0;
+            while let Some((row, _)) = active.most_violated() {
+                assert!(active.enter(row));
+                entered += 1;
+            }
+            assert!(active.multipliers.iter().all(|&l| l >= 0.0), "{:?}", active.multipliers);
+            left += entered - active.rows.len();
+        }
+        assert!(left > 10, "only {left} rows left: the inputs are too easy");
+    }
+
+    #[test]
+    fn a_point_far_away_is_projected_with_the_precision_of_the_set() {
+        // Three planes that meet near the origin at odd angles, and a point far beyond their corner.
+        let (a, b) = polytope(3, 3, 0.3);
+        let mut v = vec![0.0; 3];
+        a.iter().for_each(|side| axpy(1e9, side, &mut v));
+        let mut active = ActiveSet::new(&a, &b, &v);
+        assert!(active.run(10));
+        assert_eq!(active.rows.len(), 3);
+        for &i in &active.rows {
+            assert!((dot(a.row(i), &active.z) - b[i]).abs() < 1e-14 * (1.0 + norm(&active.z)));
+        }
     }
 }

@@ -129,15 +129,10 @@ fn a_nan_or_an_infinity_neither_hangs_nor_hides() {
             for bad in [f64::NAN, f64::INFINITY] {
                 let mut v = vec![0.1; n];
                 v[at] = bad;
-                for set in [
-                    Set::simplex(n, 1.0).unwrap(),
-                    Set::l1_ball(n, 1e-3).unwrap(),
-                    Set::ball(vec![0.0; n], 1e-3).unwrap(),
-                ] {
+                for set in [Set::simplex(n, 1.0).unwrap(), Set::l1_ball(n, 1e-3).unwrap()] {
                     let mut z = v.clone();
                     set.project(&mut z);
-                    assert!(z.iter().any(|z| z.is_nan()), "{bad} hidden by {set:?}");
-                    assert!(!set.contains(&v, 1e300));
+                    assert!(z.iter().all(|z| z.is_nan()), "{bad} hidden by {set:?}");
                 }
             }
             let mut v = vec![0.1; n];
@@ -149,7 +144,7 @@ fn a_nan_or_an_infinity_neither_hangs_nor_hides() {
     }
 }
 
-/// `min ||z - v||` over `b - A z` in the cones, by Clarabel: `z` and the status.
+/// The nearest `z` to `v` with `b - A z` in the cones, by Clarabel.
 fn nearest_by_clarabel(v: &[f64], rows: &[Vec<f64>], b: &[f64], cones: &[SupportedConeT<f64>]) -> Vec<f64> {
     let settings = DefaultSettings {
         verbose: false,
@@ -191,7 +186,7 @@ fn closed_forms_agree_with_an_independent_conic_solver() {
             let rows = [vec![vec![0.0; n]], minus].concat();
             let b: Vec<f64> = std::iter::once(scale).chain(c.iter().map(|c| -c)).collect();
             agree(&Set::ball(c, scale).unwrap(), &v, &nearest_by_clarabel(&v, &rows, &b, &[SecondOrderConeT(n + 1)]));
-            // l1 ball, in variables (p, q) with z = p - q would change the metric; as a polyhedron for small n instead.
+            // The l1 ball has 2^n sides.
             if n <= 5 {
                 let signs = |i: usize| (0..n).map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }).collect::<Vec<f64>>();
                 let rows: Vec<Vec<f64>> = (0..1 << n).map(signs).collect();
@@ -289,7 +284,7 @@ fn linear_minimisation_over_lines_and_halfspaces_is_bounded_only_across_them() {
         let mut z = vector([0.0; 3]);
         let half = Set::halfspace(vector([0.3, -0.7, 0.1]), 2.0).unwrap();
         assert!(half.minimise_linear(&vector([-0.6, 1.4, -0.2]), &mut z));
-        assert!(half.contains(&z, 1e-5) && half.contains(&z, 1e-5));
+        assert!(half.contains(&z, 1e-6));
         assert!(!half.minimise_linear(&vector([0.6, -1.4, 0.2]), &mut z));
         assert!(!half.minimise_linear(&vector([-0.6, 1.4, -0.3]), &mut z));
         let rows = Matrix::from_rows(&[vec![1.0, 2.0, 3.0], vec![0.0, 1.0, -1.0]]).unwrap();

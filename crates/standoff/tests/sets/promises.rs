@@ -83,3 +83,22 @@ fn every_set_keeps_its_promises_in_double() {
 fn every_set_keeps_its_promises_in_single() {
     check_every_set::<f32>(2, 3e-6);
 }
+
+#[test]
+fn a_nan_stays_visible_in_every_set() {
+    let mut dice = Dice(9);
+    for set in with_products::<f64>(&mut dice, 4) {
+        let n = set.dim();
+        for at in 0..n {
+            let mut v: Vec<f64> = dice.vector(n, 1.0);
+            v[at] = f64::NAN;
+            assert!(!set.contains(&v, f64::INFINITY), "{set:?}");
+            let mut out = vec![0.0; n];
+            assert!(!set.minimise_linear(&v, &mut out), "a minimiser for NaN: {set:?}");
+            let radius = set.radius_around(&v);
+            assert!(radius.is_nan() || radius == f64::INFINITY, "a radius of {radius} around NaN: {set:?}");
+            set.project(&mut v);
+            assert!(v.iter().any(|z| z.is_nan()), "hidden: {set:?}");
+        }
+    }
+}
