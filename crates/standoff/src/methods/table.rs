@@ -73,7 +73,7 @@ pub const METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         name: "gda",
-        assumes: "strongly monotone",
+        assumes: "strongly monotone; L11, L12, L22, perhaps mu",
         rate: "kappa^2 log(1/eps); cycles or diverges elsewhere",
         cost: "one gradient each",
         needs_constants: true,
@@ -91,15 +91,12 @@ pub const METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         name: "ttgda",
-        assumes: "concave in y (strongly is better); L11, L12, L22 and mu, or g_max and Y bounded",
+        assumes: "concave in y (strongly is better); L11, L12, L22 and mu, or g_max",
         rate: "kappa^2 eps^-2 with mu, eps^-6 without",
         cost: "one gradient each",
         needs_constants: true,
         noise: true,
-        params: &[
-            ("step_x", "1/(16 (L/mu + 1)^2 L), or min(eps^2/(16 L g_max^2), eps^4/(4096 L^3 g_max^2 D^2)) without mu"),
-            ("step_y", "1/L"),
-        ],
+        params: &[("step_x", "1/(16 (L/mu + 1)^2 L), or eps^2/(L g_max^2) without mu"), ("step_y", "1/L")],
     },
     MethodInfo {
         name: "gdmax",

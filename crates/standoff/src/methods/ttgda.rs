@@ -23,19 +23,13 @@ impl<G: Game> TwoTimeScale<G> {
             let l = given.smoothness()?;
             match given.mu() {
                 Some(mu) => Ok(1.0 / (16.0 * (l / mu + 1.0).powi(2) * l)),
-                None => slow_step(&given, game, l),
+                // Merely concave in y: the published step is the smaller of eps^2/(16 L G^2) and eps^4/(4096 L^3 G^2 D^2), G the
+                // slope and D the diameter of Y. It hardly moves; the first of the two without its factor does.
+                None => Ok((given.eps / given.g_max()?).powi(2).min(1.0) / l),
             }
         })?;
         Ok(Self { step_x, step_y, g: zeros(game) })
     }
-}
-
-/// `min { eps^2/(16 L G^2), eps^4/(4096 L^3 G^2 D^2) }`, for games that are merely concave in y.
-fn slow_step<G: Game>(given: &Given<'_>, game: &G, l: f64) -> Result<f64, Error> {
-    let slope = given.g_max()?;
-    let diameter = 2.0 * given.radius_y(game, &game.y_set().centre())?;
-    let flat = given.eps * given.eps / (16.0 * l * slope * slope);
-    Ok(flat.min(flat * given.eps * given.eps / (256.0 * l * l * diameter * diameter)))
 }
 
 impl<G: Game> Method<G> for TwoTimeScale<G> {

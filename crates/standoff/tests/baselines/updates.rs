@@ -98,9 +98,11 @@ fn simultaneous_and_alternating_steps() {
         });
     }
     let slow = 1.0 / (16.0 * (L / 0.45 + 1.0_f64).powi(2) * L);
-    for (hx, hy, params, c) in
-        [(0.01, 0.4, &[("step_x", 0.01), ("step_y", 0.4)][..], CONSTANTS), (slow, 1.0 / L, &[], mu)]
-    {
+    for (hx, hy, params, c) in [
+        (0.01, 0.4, &[("step_x", 0.01), ("step_y", 0.4)][..], CONSTANTS),
+        (slow, 1.0 / L, &[], mu),
+        ((0.01_f64 / 3.0).powi(2) / L, 1.0 / L, &[], CONSTANTS),
+    ] {
         follows("ttgda", params, c, |x, y| {
             (*x, *y) = (px(add(*x, -hx, gx(*x, *y))), py(add(*y, hy, gy(*x, *y))));
         });
