@@ -147,3 +147,29 @@ fn one_run_for_many_accuracies_counts_as_one_run_for_each() {
         }
     }
 }
+
+#[test]
+fn noise_is_for_the_methods_that_allow_it_and_is_the_same_every_time() {
+    let noisy = |seed| Rules { noise: 0.1, seed, ..rules(&[1e-1, 1e-4], 20_000) };
+    let exact = lane("agda", "quadmax", &rules(&[1e-1, 1e-4], 20_000));
+    let (first, again, other) =
+        (lane("agda", "quadmax", &noisy(1)), lane("agda", "quadmax", &noisy(1)), lane("agda", "quadmax", &noisy(2)));
+    assert_eq!(first.curve, again.curve);
+    assert_ne!(first.curve, other.curve);
+    assert_ne!(first.curve, exact.curve);
+    assert_eq!(first.scores[1].ending, Ending::Noise, "{:?}", first.scores[1]);
+    let refused = lane("auto", "quadmax", &noisy(1));
+    assert!(refused.scores.iter().all(|s| s.ending.name() == "unsuitable"), "{refused:?}");
+}
+
+#[test]
+fn published_failures_are_read_as_what_they_are() {
+    for name in ["gda", "extragradient", "ogda"] {
+        for score in lane(name, "trap", &Rules::default()).scores {
+            assert_eq!(score.ending, Ending::Cycled, "{name}");
+        }
+    }
+    assert_eq!(lane("auto", "trap", &Rules::default()).scores[3].ending, Ending::Converged);
+    // Each step of simultaneous play lengthens (x, y) until the square holds it.
+    assert_eq!(lane("gda", "bilinear", &rules(&[1e-3], 20_000)).scores[0].ending, Ending::Cycled);
+}

@@ -24,8 +24,8 @@ Examples:
   standoff race --games game.toml                    # one's own game
 
 A number in the table is the count of gradients, of both players together, after which the accuracy was first proven. \
-Otherwise it says what became of it: `budget` (still improving when the gradients ran out), `cycled`, `diverged`, `stalled`, \
-or why the method does not fit.")]
+Otherwise it says what became of it: `budget` (still improving when the gradients ran out), `cycled`, `diverged`, `noise` (down to what \
+the noise allows), `stalled`, or why the method does not fit.")]
 pub(crate) struct RaceArgs {
     /// Methods, or `all`
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',', default_value = "all")]
@@ -50,6 +50,10 @@ pub(crate) struct RaceArgs {
     /// Most gradients per entry, of both players together
     #[arg(long, value_name = "N", default_value = "1e5", value_parser = parse::count)]
     max_grads: u64,
+
+    /// Add seeded Gaussian noise of this deviation to every gradient in x; methods that need exact ones sit out
+    #[arg(long, value_name = "SIGMA", default_value = "0", value_parser = parse::non_negative, hide_default_value = true)]
+    noise: f64,
 
     /// Where estimates and noise come from: the same seed, the same race
     #[arg(long, default_value = "0", value_parser = parse::count)]
@@ -89,6 +93,7 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     let rules = Rules {
         eps: select::accuracies(&args.eps)?,
         max_gradients: args.max_grads,
+        noise: args.noise,
         seed: args.seed,
         interrupt: Some(flag.clone()),
     };
@@ -98,7 +103,7 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     let name = |heat: &Heat<'_>| format!("{} on {}", heat.method.name, heat.course.name);
     let lanes = pool.map(&heats, name, |heat| heat.run(&rules))?;
     let summary = summarise(&lanes);
-    let race = Race { rules, noise: 0.0, lanes, summary };
+    let race = Race { rules, lanes, summary };
     args.tell(&race, screen)?;
     Ok(if flag.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Done })
 }
@@ -131,6 +136,9 @@ impl RaceArgs {
             }
         }
         let eps: Vec<String> = self.eps.iter().map(|e| eps_text(*e)).collect();
+        if self.noise > 0.0 {
+            let _ = write!(text, " --noise {}", self.noise);
+        }
         let _ = write!(text, " --eps {} --max-grads {} --seed {}", eps.join(","), self.max_grads, self.seed);
         text
     }

@@ -56,7 +56,7 @@ pub(crate) fn json(race: &Race) -> Value {
         "eps": race.rules.eps,
         "max_gradients": race.rules.max_gradients,
         "seed": race.rules.seed,
-        "noise": race.noise,
+        "noise": race.rules.noise,
         "lanes": race.lanes.iter().map(lane).collect::<Vec<_>>(),
         "medians": rows,
         "standings": standings,

@@ -15,7 +15,6 @@ use crate::number::count;
 #[derive(Debug)]
 pub(crate) struct Race {
     pub(crate) rules: Rules,
-    pub(crate) noise: f64,
     /// In the order of games, then methods.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) summary: Summary,
@@ -44,7 +43,8 @@ impl Race {
 
     /// What every entry got, in words.
     pub(crate) fn terms(&self) -> String {
-        let noise = if self.noise > 0.0 { format!(", noise {} in grad_x", self.noise) } else { String::new() };
+        let noise =
+            if self.rules.noise > 0.0 { format!(", noise {} on grad_x", self.rules.noise) } else { String::new() };
         format!("at most {} gradients per entry, seed {}{noise}", count(self.rules.max_gradients), self.rules.seed)
     }
 }

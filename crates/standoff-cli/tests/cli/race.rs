@@ -43,6 +43,16 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn methods_that_need_exact_gradients_sit_out_when_there_is_noise() {
+    let args =
+        ["race", "--methods", "auto,agda", "--games", "trap", "--eps", "1e-4", "--noise", "0.1", "--max-grads", "2e4"];
+    let run = Scratch::new().run(&args).exits(0);
+    assert!(run.stdout.contains("needs gradients without noise"), "{}", run.stdout);
+    assert!(run.stdout.contains("noise 0.1 on grad_x"), "{}", run.stdout);
+    Scratch::new().run(&["race", "--noise=-1"]).refuses(&["must be 0 or more"]);
+}
+
+#[test]
 fn files_are_written_beside_the_table() {
     let scratch = Scratch::new();
     let run = scratch.run(&with(&["--csv", "r.csv", "--json=r.json", "--html", "r.html", "-q"])).exits(0);

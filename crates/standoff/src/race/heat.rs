@@ -8,6 +8,7 @@ use super::log::Log;
 use super::movement::Watched;
 use super::reading::{self, Ending};
 use crate::methods::MethodInfo;
+use crate::noise::Noisy;
 use crate::{Calls, Certificate, Choice, Constants, Error, Record, Settings, solve_with};
 
 /// What every entry gets.
@@ -17,6 +18,8 @@ pub struct Rules {
     pub eps: Vec<f64>,
     /// Gradients per entry.
     pub max_gradients: u64,
+    /// The standard deviation of noise on every entry of `grad_x`; 0 for none. Measuring is exact.
+    pub noise: f64,
     /// Where estimates and noise come from.
     pub seed: u64,
     /// Ends everything early when set.
@@ -25,7 +28,7 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { eps: vec![1e-1, 1e-2, 1e-3, 1e-4], max_gradients: 100_000, seed: 0, interrupt: None }
+        Self { eps: vec![1e-1, 1e-2, 1e-3, 1e-4], max_gradients: 100_000, noise: 0.0, seed: 0, interrupt: None }
     }
 }
 
@@ -124,7 +127,18 @@ impl Heat<'_> {
 
     /// One run, to the smallest of these accuracies.
     fn solve(&self, eps: &[f64], known: Option<Constants>, rules: &Rules) -> Result<(Vec<Score>, Curve), Error> {
+        let refuse = |error: Error| {
+            let score = |eps: &f64| Score::blank(*eps, Ending::Refused(error.clone()));
+            Ok((eps.iter().map(score).collect(), Curve::new()))
+        };
         let mut instance = self.course.make()?;
+        if rules.noise != 0.0 {
+            if !self.method.noise {
+                let why = "its line search, or the test it trusts, needs gradients without noise".to_owned();
+                return refuse(Error::Unsuitable { method: self.method.name, why });
+            }
+            instance.game = Box::new(Noisy::new(instance.game, rules.noise, rules.seed)?);
+        }
         let choice = Choice { constants: known, ..Choice::named(self.method.name) };
         let settings = Settings {
             eps: eps.iter().copied().fold(f64::INFINITY, f64::min),
@@ -132,9 +146,6 @@ impl Heat<'_> {
             interrupt: rules.interrupt.clone(),
             method: choice,
             ..Settings::default()
-        };
-        let refuse = |error: Error| {
-            Ok((eps.iter().map(|e| Score::blank(*e, Ending::Refused(error.clone()))).collect(), Vec::new()))
         };
         let mut method = match settings.method.build(&instance.game, &settings) {
             Ok(method) => Watched::new(method),
@@ -145,7 +156,7 @@ impl Heat<'_> {
             Ok(solution) => solution.reason,
             Err(error) => return refuse(error),
         };
-        let ending = reading::read(reason, log.windows(), &method.movement(), false);
+        let ending = reading::read(reason, log.windows(), &method.movement(), rules.noise != 0.0);
         let scores = log.reached.iter().map(|(eps, first)| score(*eps, first.as_ref(), &log, &ending)).collect();
         Ok((scores, log.curve()))
     }
