@@ -223,10 +223,10 @@ fn e8() -> Result<(), Error> {
 }
 
 fn e9() -> Result<(), Error> {
-    // X first falls as the first coordinate settles, then grows as the second leaves its saddle.
-    let mut i = zoo::saddle2d();
-    let method = Choice { constants: i.constants, ..Choice::named("regularised") };
-    let settings = Settings { method, max_iterations: 400, ..Settings::eps(1e-2) };
+    // Equal steps for both players go round in circles: the last pair is as good as its place on the circle.
+    let mut i = zoo::kink();
+    let method = Choice { constants: i.constants, ..Choice::named("gda") };
+    let settings = Settings { method, max_iterations: 400, ..Settings::eps(1e-4) };
     let mut trace = standoff::Trace::default();
     let mut built = settings.method.build(&i.game, &settings)?;
     standoff::solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut trace)?;

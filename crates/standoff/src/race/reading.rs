@@ -76,14 +76,18 @@ pub(super) fn read(reason: StopReason, windows: &[Window], movement: &Movement, 
         other => return Ending::Stopped(other),
     }
     let end = windows.last().map_or(0, |w| w.gradients);
-    let (second, third, last) = (part(windows, end, 1, 2), part(windows, end, 2, 3), part(windows, end, 3, 4));
-    let first = part(windows, end, 0, 1);
-    let early = first.0.min(second.0);
-    let late = third.0.min(last.0);
-    if late < FALLING * early {
+    let quarter = |k| Quarter::of(windows, end, k);
+    let [first, second, third, last] = [quarter(0), quarter(1), quarter(2), quarter(3)];
+    // Among noisy pairs the best gets better by luck alone: there the level tells, not the lowest.
+    let falling = if noisy {
+        last.level < FALLING * second.level
+    } else {
+        third.lowest.min(last.lowest) < FALLING * first.lowest.min(second.lowest)
+    };
+    if falling {
         return Ending::Budget;
     }
-    if last.0 > GROWING * second.1 || movement.away > AWAY {
+    if last.lowest > GROWING * second.highest || movement.away > AWAY {
         return Ending::Diverged;
     }
     if noisy {
@@ -99,11 +103,29 @@ pub(super) fn read(reason: StopReason, windows: &[Window], movement: &Movement, 
     Ending::Budget
 }
 
-/// The lowest and the highest gap of the windows that end between two quarters of the run.
-fn part(windows: &[Window], end: u64, from: u64, to: u64) -> (f64, f64) {
-    let inside =
-        |w: &&Window| 4 * w.gradients > from * end && 4 * w.gradients <= to * end || from == 0 && w.gradients == 0;
-    windows.iter().filter(inside).fold((f64::INFINITY, 0.0_f64), |(l, h), w| (l.min(w.lowest), h.max(w.highest)))
+/// The gap over a quarter of the run, counted in gradients.
+struct Quarter {
+    lowest: f64,
+    highest: f64,
+    /// The geometric mean of the windows' lowest.
+    level: f64,
+}
+
+impl Quarter {
+    fn of(windows: &[Window], end: u64, k: u64) -> Self {
+        let inside =
+            |w: &&Window| 4 * w.gradients > k * end && 4 * w.gradients <= (k + 1) * end || k == 0 && w.gradients == 0;
+        let mut all = Self { lowest: f64::INFINITY, highest: 0.0, level: f64::NAN };
+        let (mut logs, mut count) = (0.0, 0.0);
+        for w in windows.iter().filter(inside) {
+            all.lowest = all.lowest.min(w.lowest);
+            all.highest = all.highest.max(w.highest);
+            logs += w.lowest.max(f64::MIN_POSITIVE).ln();
+            count += 1.0;
+        }
+        all.level = f64::exp(logs / count);
+        all
+    }
 }
 
 #[cfg(test)]
@@ -165,6 +187,8 @@ mod tests {
     #[test]
     fn noise_is_not_a_cycle() {
         let w = windows(|k| 0.3 + 0.1 * k.sin());
+        let lucky = windows(|k| if k == 900.0 { 0.01 } else { 0.3 + 0.1 * k.sin() });
+        assert_eq!(read(StopReason::OracleLimit, &lucky, &ROUND, true), Ending::Noise);
         assert_eq!(read(StopReason::OracleLimit, &w, &ROUND, true), Ending::Noise);
         let falling = windows(|k| 1.0 / k);
         assert_eq!(read(StopReason::OracleLimit, &falling, &ROUND, true), Ending::Budget);
