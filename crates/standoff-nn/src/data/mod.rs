@@ -1,0 +1,1 @@
+//! Data as people have it: image sets in IDX files and tables in CSV.

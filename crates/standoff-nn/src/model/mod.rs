@@ -1,0 +1,210 @@
+//! A network as a list of layers, checked when it is built: every shape is known, and every parameter has a name.
+
+use crate::Error;
+use std::fmt;
+use std::ops::Range;
+
+/// Channels, height and width. A vector of n numbers is `n x 1 x 1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Channels, or the length of a vector.
+    pub channels: usize,
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Shape {
+    /// An image.
+    pub const fn new(channels: usize, height: usize, width: usize) -> Self {
+        Self { channels, height, width }
+    }
+
+    /// A vector.
+    pub const fn vector(n: usize) -> Self {
+        Self::new(n, 1, 1)
+    }
+
+    /// How many numbers it holds.
+    pub const fn size(self) -> usize {
+        self.channels * self.height * self.width
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.channels, self.height, self.width)
+    }
+}
+
+/// One layer of a description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layer {
+    /// A square convolution without padding, stride 1.
+    Conv {
+        /// Side of the kernel.
+        kernel: usize,
+        /// Output channels.
+        out: usize,
+    },
+    /// Hyperbolic tangent.
+    Tanh,
+    /// `max(0, x)`.
+    Relu,
+    /// The largest of each square of this side; rows and columns left over are dropped.
+    MaxPool(usize),
+    /// An image becomes a vector, channels first.
+    Flatten,
+    /// A fully connected layer with this many outputs.
+    Dense(usize),
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conv { kernel, out } => write!(f, "conv({kernel}, {out})"),
+            Self::Tanh => f.write_str("tanh"),
+            Self::Relu => f.write_str("relu"),
+            Self::MaxPool(side) => write!(f, "maxpool({side})"),
+            Self::Flatten => f.write_str("flatten"),
+            Self::Dense(n) => write!(f, "dense({n})"),
+        }
+    }
+}
+
+/// A named part of the flat parameter vector, with PyTorch's name and layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct View {
+    /// `conv1.weight`, `fc2.bias`, ...
+    pub name: String,
+    /// `[out, in, kh, kw]`, `[out, in]` or `[out]`; row-major.
+    pub shape: Vec<usize>,
+    /// Where it lies.
+    pub range: Range<usize>,
+    /// The index of its layer.
+    pub layer: usize,
+}
+
+/// A network: layers that fit together, and the layout of their parameters in one flat `f32` vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    layers: Vec<Layer>,
+    /// `shapes[i]` goes into layer i, `shapes[i + 1]` comes out.
+    shapes: Vec<Shape>,
+    views: Vec<View>,
+}
+
+impl Model {
+    /// Checks that the layers fit, one after another; the error names the one that does not.
+    pub fn new(input: Shape, layers: &[Layer]) -> Result<Self, Error> {
+        if input.size() == 0 {
+            return Err(Error::Model(format!("input {input} holds nothing")));
+        }
+        let mut model = Self { layers: layers.to_vec(), shapes: vec![input], views: Vec::new() };
+        let (mut convs, mut denses) = (0, 0);
+        for (i, layer) in layers.iter().enumerate() {
+            let from = model.shapes[i];
+            let refuse = |why: String| Error::Layer { index: i + 1, layer: layer.to_string(), why };
+            let to = output_shape(*layer, from).map_err(refuse)?;
+            match *layer {
+                Layer::Conv { kernel, out } => {
+                    convs += 1;
+                    model.view(format!("conv{convs}.weight"), &[out, from.channels, kernel, kernel], i);
+                    model.view(format!("conv{convs}.bias"), &[out], i);
+                }
+                Layer::Dense(n) => {
+                    denses += 1;
+                    model.view(format!("fc{denses}.weight"), &[n, from.size()], i);
+                    model.view(format!("fc{denses}.bias"), &[n], i);
+                }
+                _ => {}
+            }
+            model.shapes.push(to);
+        }
+        match layers.last() {
+            Some(Layer::Dense(_)) => Ok(model),
+            Some(last) if denses > 0 => Err(Error::Layer {
+                index: layers.len(),
+                layer: last.to_string(),
+                why: "the last layer must be dense(n), one output per class; the loss adds its own softmax".into(),
+            }),
+            _ => Err(Error::Model("has no dense layer; end it with dense(n), n the number of classes".into())),
+        }
+    }
+
+    fn view(&mut self, name: String, shape: &[usize], layer: usize) {
+        let start = self.size();
+        self.views.push(View {
+            name,
+            shape: shape.to_vec(),
+            range: start..start + shape.iter().product::<usize>(),
+            layer,
+        });
+    }
+
+    /// The layers.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// What goes in.
+    pub fn input(&self) -> Shape {
+        self.shapes[0]
+    }
+
+    /// The shape that goes into layer `i`; `i = layers().len()` is the output.
+    pub fn shape(&self, i: usize) -> Shape {
+        self.shapes[i]
+    }
+
+    /// How many logits come out.
+    pub fn outputs(&self) -> usize {
+        self.shapes[self.layers.len()].size()
+    }
+
+    /// The named parts of the parameters, in order.
+    pub fn views(&self) -> &[View] {
+        &self.views
+    }
+
+    /// How many parameters there are.
+    pub fn size(&self) -> usize {
+        self.views.last().map_or(0, |view| view.range.end)
+    }
+}
+
+/// What comes out of a layer, or why it does not fit.
+fn output_shape(layer: Layer, from: Shape) -> Result<Shape, String> {
+    match layer {
+        Layer::Conv { kernel, out } => {
+            if kernel == 0 || out == 0 {
+                return Err("the kernel and the number of channels must be at least 1".into());
+            }
+            if kernel > from.height || kernel > from.width {
+                return Err(format!("the kernel is larger than its input {from}"));
+            }
+            Ok(Shape::new(out, from.height - kernel + 1, from.width - kernel + 1))
+        }
+        Layer::Tanh | Layer::Relu => Ok(from),
+        Layer::MaxPool(side) => {
+            if !(1..=15).contains(&side) {
+                return Err("the side must be from 1 to 15".into());
+            }
+            if side > from.height || side > from.width {
+                return Err(format!("the window is larger than its input {from}"));
+            }
+            Ok(Shape::new(from.channels, from.height / side, from.width / side))
+        }
+        Layer::Flatten => Ok(Shape::vector(from.size())),
+        Layer::Dense(n) => {
+            if n == 0 {
+                return Err("needs at least 1 output".into());
+            }
+            if from.height != 1 || from.width != 1 {
+                return Err(format!("its input is an image of {from}; put flatten before it"));
+            }
+            Ok(Shape::vector(n))
+        }
+    }
+}
