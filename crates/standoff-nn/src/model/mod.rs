@@ -1,8 +1,18 @@
 //! A network as a list of layers, checked when it is built: every shape is known, and every parameter has a name.
 
+mod builder;
+pub mod presets;
+mod text;
+
+pub use builder::Builder;
+
 use crate::Error;
 use std::fmt;
 use std::ops::Range;
+
+/// The most numbers that a shape may hold, and the most parameters of a model: sizes beyond it are slips of the finger, and
+/// below it nothing overflows.
+const MOST: usize = 1 << 31;
 
 /// Channels, height and width. A vector of n numbers is `n x 1 x 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +39,15 @@ impl Shape {
     /// How many numbers it holds.
     pub const fn size(self) -> usize {
         self.channels * self.height * self.width
+    }
+
+    /// The same shape, if it holds something and not too much.
+    fn checked(self) -> Result<Self, String> {
+        match product(&[self.channels, self.height, self.width]) {
+            None => Err(format!("{self} holds more than {MOST} numbers")),
+            Some(0) => Err(format!("{self} holds nothing")),
+            Some(_) => Ok(self),
+        }
     }
 }
 
@@ -98,25 +117,22 @@ pub struct Model {
 impl Model {
     /// Checks that the layers fit, one after another; the error names the one that does not.
     pub fn new(input: Shape, layers: &[Layer]) -> Result<Self, Error> {
-        if input.size() == 0 {
-            return Err(Error::Model(format!("input {input} holds nothing")));
-        }
+        let input = input.checked().map_err(|why| Error::Model(format!("input {why}")))?;
         let mut model = Self { layers: layers.to_vec(), shapes: vec![input], views: Vec::new() };
         let (mut convs, mut denses) = (0, 0);
         for (i, layer) in layers.iter().enumerate() {
             let from = model.shapes[i];
             let refuse = |why: String| Error::Layer { index: i + 1, layer: layer.to_string(), why };
-            let to = output_shape(*layer, from).map_err(refuse)?;
+            let to = output_shape(*layer, from).and_then(Shape::checked).map_err(refuse)?;
             match *layer {
                 Layer::Conv { kernel, out } => {
                     convs += 1;
-                    model.view(format!("conv{convs}.weight"), &[out, from.channels, kernel, kernel], i);
-                    model.view(format!("conv{convs}.bias"), &[out], i);
+                    let weight = [out, from.channels, kernel, kernel];
+                    model.add(&format!("conv{convs}"), &weight, i).map_err(refuse)?;
                 }
                 Layer::Dense(n) => {
                     denses += 1;
-                    model.view(format!("fc{denses}.weight"), &[n, from.size()], i);
-                    model.view(format!("fc{denses}.bias"), &[n], i);
+                    model.add(&format!("fc{denses}"), &[n, from.size()], i).map_err(refuse)?;
                 }
                 _ => {}
             }
@@ -133,14 +149,16 @@ impl Model {
         }
     }
 
-    fn view(&mut self, name: String, shape: &[usize], layer: usize) {
-        let start = self.size();
-        self.views.push(View {
-            name,
-            shape: shape.to_vec(),
-            range: start..start + shape.iter().product::<usize>(),
-            layer,
-        });
+    /// The weight and the bias of a layer, one bias for each of the weight's first dimension.
+    fn add(&mut self, name: &str, weight: &[usize], layer: usize) -> Result<(), String> {
+        for (part, shape) in [("weight", weight), ("bias", &weight[..1])] {
+            let start = self.size();
+            let end = product(shape).and_then(|size| start.checked_add(size)).filter(|end| *end <= MOST);
+            let end = end.ok_or_else(|| format!("the model would have more than {MOST} parameters"))?;
+            let name = format!("{name}.{part}");
+            self.views.push(View { name, shape: shape.to_vec(), range: start..end, layer });
+        }
+        Ok(())
     }
 
     /// The layers.
@@ -172,6 +190,11 @@ impl Model {
     pub fn size(&self) -> usize {
         self.views.last().map_or(0, |view| view.range.end)
     }
+}
+
+/// The product, if it is at most [`MOST`].
+fn product(sides: &[usize]) -> Option<usize> {
+    sides.iter().try_fold(1_usize, |size, side| size.checked_mul(*side)).filter(|size| *size <= MOST)
 }
 
 /// What comes out of a layer, or why it does not fit.

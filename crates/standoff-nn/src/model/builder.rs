@@ -1,0 +1,87 @@
+//! Models written in Rust: `Model::builder(Shape::new(1, 28, 28)).conv(3, 5).tanh().maxpool(2).flatten().dense(10).build()`.
+
+use super::{Layer, Model, Shape};
+use crate::Error;
+
+/// Collects layers; nothing is checked before [`build`](Builder::build).
+#[derive(Debug, Clone)]
+pub struct Builder {
+    input: Shape,
+    layers: Vec<Layer>,
+}
+
+impl Model {
+    /// A model from its input on, layer by layer.
+    pub fn builder(input: Shape) -> Builder {
+        Builder { input, layers: Vec::new() }
+    }
+}
+
+impl Builder {
+    /// Any layer.
+    pub fn layer(mut self, layer: Layer) -> Self {
+        self.layers.push(layer);
+        self
+    }
+
+    /// A square convolution without padding, stride 1.
+    pub fn conv(self, kernel: usize, out: usize) -> Self {
+        self.layer(Layer::Conv { kernel, out })
+    }
+
+    /// Hyperbolic tangent.
+    pub fn tanh(self) -> Self {
+        self.layer(Layer::Tanh)
+    }
+
+    /// `max(0, x)`.
+    pub fn relu(self) -> Self {
+        self.layer(Layer::Relu)
+    }
+
+    /// The largest of each square of this side; rows and columns left over are dropped.
+    pub fn maxpool(self, side: usize) -> Self {
+        self.layer(Layer::MaxPool(side))
+    }
+
+    /// An image becomes a vector, channels first.
+    pub fn flatten(self) -> Self {
+        self.layer(Layer::Flatten)
+    }
+
+    /// A fully connected layer with this many outputs.
+    pub fn dense(self, outputs: usize) -> Self {
+        self.layer(Layer::Dense(outputs))
+    }
+
+    /// Checks that the layers fit; the error names the one that does not.
+    pub fn build(self) -> Result<Model, Error> {
+        Model::new(self.input, &self.layers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_calls_is_the_list_of_layers() {
+        let built = Model::builder(Shape::new(1, 6, 6)).conv(3, 2).tanh().maxpool(2).flatten().dense(4).relu().dense(3);
+        let layers = [
+            Layer::Conv { kernel: 3, out: 2 },
+            Layer::Tanh,
+            Layer::MaxPool(2),
+            Layer::Flatten,
+            Layer::Dense(4),
+            Layer::Relu,
+            Layer::Dense(3),
+        ];
+        assert_eq!(built.build().unwrap(), Model::new(Shape::new(1, 6, 6), &layers).unwrap());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let error = Model::builder(Shape::new(1, 4, 4)).conv(3, 2).conv(3, 2).flatten().dense(2).build().unwrap_err();
+        assert_eq!(error.to_string(), "layer 2 (conv(3, 2)): the kernel is larger than its input 2x2x2");
+    }
+}
