@@ -20,6 +20,14 @@ pub enum Error {
     /// A tensor of a weights file that is missing, unknown or of the wrong shape.
     #[error("weights: {0}")]
     Weights(String),
+    /// A data file that cannot be used.
+    #[error("`{file}`: {why}")]
+    Data {
+        /// The file, as it was named.
+        file: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Arguments that do not belong together.
     #[error("{0}")]
     Mismatch(String),

@@ -1,0 +1,152 @@
+//! Labelled images, whole or a choice of classes.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::idx;
+use crate::Error;
+
+/// Labelled grey images of one size, one byte per pixel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageSet {
+    /// The pixels: image by image, row by row.
+    pub images: Vec<u8>,
+    /// The class of each image.
+    pub labels: Vec<u8>,
+    /// The height of an image.
+    pub rows: usize,
+    /// The width of an image.
+    pub cols: usize,
+}
+
+/// Images to learn from and images to judge by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageData {
+    /// To learn from.
+    pub train: ImageSet,
+    /// To judge by.
+    pub test: ImageSet,
+}
+
+impl ImageSet {
+    /// Reads a pair of IDX files, plain or gzip. Errors name the file and say what is wrong with it.
+    pub fn open(images: &Path, labels: &Path) -> Result<Self, Error> {
+        let named = |path: &Path| path.display().to_string();
+        Self::read((&named(images), opened(images)?), (&named(labels), opened(labels)?))
+    }
+
+    /// Reads a pair of IDX sources, each with its name for errors. IDX reads in large pieces: no buffer is needed.
+    pub fn read(images: (&str, impl Read), labels: (&str, impl Read)) -> Result<Self, Error> {
+        let (images_file, labels_file) = (images.0, labels.0);
+        let labels = idx::labels(labels_file, labels.1)?;
+        let found = idx::images(images_file, images.1)?;
+        if labels.len() != found.count {
+            let why = format!("has {} labels for the {} images of `{images_file}`", labels.len(), found.count);
+            return Err(Error::Data { file: labels_file.to_owned(), why });
+        }
+        Ok(Self { images: found.pixels, labels, rows: found.rows, cols: found.cols })
+    }
+
+    /// How many images there are.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// How many bytes one image has.
+    pub fn pixels(&self) -> usize {
+        self.rows * self.cols
+    }
+
+    /// Image `i`, row by row.
+    pub fn image(&self, i: usize) -> &[u8] {
+        let n = self.pixels();
+        &self.images[i * n..(i + 1) * n]
+    }
+
+    /// How many images each class has, by label.
+    pub fn counts(&self) -> [usize; 256] {
+        let mut counts = [0; 256];
+        for label in &self.labels {
+            counts[usize::from(*label)] += 1;
+        }
+        counts
+    }
+
+    /// The classes that occur, in ascending order.
+    pub fn classes(&self) -> Vec<u8> {
+        let counts = self.counts();
+        (0..=u8::MAX).filter(|c| counts[usize::from(*c)] > 0).collect()
+    }
+
+    /// The images of the given classes, in their order here; class `classes[g]` becomes label `g`.
+    pub fn select(&self, classes: &[u8]) -> Result<Self, Error> {
+        let mut group = [None; 256];
+        let counts = self.counts();
+        for (g, class) in classes.iter().enumerate() {
+            if counts[usize::from(*class)] == 0 {
+                let known: Vec<String> = self.classes().iter().map(u8::to_string).collect();
+                let known = known.join(", ");
+                return Err(Error::Mismatch(format!(
+                    "there are no images of class {class}: the classes here are {known}"
+                )));
+            }
+            // At most 256 classes get here, each of them once: `g` fits.
+            if group[usize::from(*class)].replace(g as u8).is_some() {
+                return Err(Error::Mismatch(format!("class {class} is given twice")));
+            }
+        }
+        if classes.is_empty() {
+            return Err(Error::Mismatch("no classes are given".to_owned()));
+        }
+        let kept = classes.iter().map(|c| counts[usize::from(*c)]).sum();
+        let mut chosen = Self {
+            images: Vec::with_capacity(kept * self.pixels()),
+            labels: Vec::with_capacity(kept),
+            rows: self.rows,
+            cols: self.cols,
+        };
+        for (i, label) in self.labels.iter().enumerate() {
+            if let Some(g) = group[usize::from(*label)] {
+                chosen.images.extend_from_slice(self.image(i));
+                chosen.labels.push(g);
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+impl ImageData {
+    /// Two sets that belong together: images of one size, and no class in the test that is not learnt.
+    pub fn new(train: ImageSet, test: ImageSet) -> Result<Self, Error> {
+        let size = |set: &ImageSet| format!("{} x {}", set.rows, set.cols);
+        if (train.rows, train.cols) != (test.rows, test.cols) {
+            let (a, b) = (size(&train), size(&test));
+            return Err(Error::Mismatch(format!("the training images are {a}, the test images {b}")));
+        }
+        let known = train.counts();
+        if let Some(class) = test.classes().into_iter().find(|c| known[usize::from(*c)] == 0) {
+            return Err(Error::Mismatch(format!("class {class} is in the test images but not in the training images")));
+        }
+        Ok(Self { train, test })
+    }
+
+    /// The given classes of both; class `classes[g]` becomes label `g`.
+    pub fn select(&self, classes: &[u8]) -> Result<Self, Error> {
+        Ok(Self { train: self.train.select(classes)?, test: self.test.select(classes)? })
+    }
+}
+
+fn opened(path: &Path) -> Result<File, Error> {
+    let bad = |why: String| Error::Data { file: path.display().to_string(), why };
+    let file = File::open(path).map_err(|error| bad(format!("cannot be opened: {error}")))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(bad("is a folder, a file was expected".to_owned()));
+    }
+    Ok(file)
+}
