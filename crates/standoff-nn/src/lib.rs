@@ -5,4 +5,4 @@ mod error;
 pub mod model;
 
 pub use error::Error;
-pub use model::{Builder, Layer, Model, Shape, View};
+pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};

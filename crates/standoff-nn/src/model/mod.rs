@@ -1,10 +1,14 @@
 //! A network as a list of layers, checked when it is built: every shape is known, and every parameter has a name.
 
 mod builder;
+mod init;
 pub mod presets;
 mod text;
+pub mod weights;
 
 pub use builder::Builder;
+pub use init::Biases;
+pub use weights::Weights;
 
 use crate::Error;
 use std::fmt;

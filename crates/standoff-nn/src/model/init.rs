@@ -1,0 +1,215 @@
+//! Parameters to start from: a pure function of the model and a seed, the same bits on every platform.
+//!
+//! Every tensor draws from a stream of its own, so a layer starts from the same numbers whatever comes after it.
+
+use super::{Layer, Model, View};
+use crate::Error;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use standoff::error::nearest;
+
+/// The high half of the stream numbers used here ("init"); other purposes have their own.
+const PURPOSE: u64 = 0x696e_6974 << 32;
+
+/// How biases start. Weights are always Xavier-normal, as in `torch.nn.init.xavier_normal_`: normal with the variance
+/// `2/(fan_in + fan_out)`, both fans of a convolution counting the area of its kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Biases {
+    /// All zero.
+    #[default]
+    Zero,
+    /// Normal, as in the published code of the fair classifier: standard deviation 1/8 in the first convolution, 1/16 in the
+    /// second, 1/100 in the hidden layer of 100, 1/10 in the last layer. Other networks continue the pattern: half as much
+    /// with every convolution, `1/n` in a hidden layer of n, 1/10 in the last layer however many outputs it has.
+    Fair,
+    /// Every bias is `1/n`, n the number of outputs (channels, of a convolution) of its layer, as in the published code of
+    /// the robust network.
+    Robust,
+}
+
+impl Biases {
+    /// By name: `zero`, `fair` or `robust`.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        const ALL: [(&str, Biases); 3] = [("zero", Biases::Zero), ("fair", Biases::Fair), ("robust", Biases::Robust)];
+        ALL.iter().find(|known| known.0 == name).map(|known| known.1).ok_or_else(|| {
+            let hint = nearest(name, ALL.map(|known| known.0)).map(|n| format!("; did you mean `{n}`?"));
+            let hint = hint.unwrap_or_default();
+            Error::Model(format!("unknown initialisation `{name}`{hint} (there are zero, fair, robust)"))
+        })
+    }
+}
+
+impl Model {
+    /// Parameters to start from, by a seed.
+    pub fn initialise(&self, biases: Biases, seed: u64) -> Vec<f32> {
+        let mut out = vec![0.0; self.size()];
+        for (i, view) in self.views().iter().enumerate() {
+            let part = &mut out[view.range.clone()];
+            let deviation = match (&view.shape[..], biases) {
+                ([_], Biases::Zero) => continue,
+                ([n], Biases::Robust) => {
+                    part.fill(1.0 / *n as f32);
+                    continue;
+                }
+                ([_], Biases::Fair) => self.bias_deviation(view),
+                (weight, _) => xavier_deviation(weight),
+            };
+            let mut normal = Normal::new(seed, PURPOSE | i as u64);
+            part.iter_mut().for_each(|p| *p = (deviation * normal.next()) as f32);
+        }
+        out
+    }
+
+    /// The standard deviation of [`Biases::Fair`].
+    fn bias_deviation(&self, view: &View) -> f64 {
+        match self.layers()[view.layer] {
+            Layer::Dense(_) if view.layer + 1 == self.layers().len() => 0.1,
+            Layer::Dense(n) => 1.0 / n as f64,
+            _ => {
+                let before = &self.layers()[..view.layer];
+                let convs = before.iter().filter(|layer| matches!(layer, Layer::Conv { .. })).count();
+                // Halving is exact, down to zero for networks deeper than any.
+                (0..convs).fold(0.125, |deviation, _| 0.5 * deviation)
+            }
+        }
+    }
+}
+
+/// `sqrt(2/(fan_in + fan_out))` of a weight `[out, in, ...]`.
+fn xavier_deviation(shape: &[usize]) -> f64 {
+    let area: usize = shape[2..].iter().product();
+    (2.0 / ((shape[0] + shape[1]) as f64 * area as f64)).sqrt()
+}
+
+/// Standard normal numbers by Box and Muller. The functions are `libm`'s, not the platform's, whose last bits differ; the
+/// second number of each pair is not used, so that every number costs the same random bits.
+struct Normal {
+    bits: ChaCha8Rng,
+}
+
+impl Normal {
+    /// Stream number `stream` of a seed. The seed is the key as it stands, so that no library decides how it is expanded.
+    fn new(seed: u64, stream: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        let mut bits = ChaCha8Rng::from_seed(key);
+        bits.set_stream(stream);
+        Self { bits }
+    }
+
+    /// Uniform in the open interval (0, 1): 53 random bits, and half a step so that 0 cannot occur.
+    fn unit(&mut self) -> f64 {
+        ((self.bits.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn next(&mut self) -> f64 {
+        let (u, v) = (self.unit(), self.unit());
+        (-2.0 * libm::log(u)).sqrt() * libm::cos(std::f64::consts::TAU * v)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Shape;
+    use super::super::presets::IMAGES;
+    use super::*;
+    use sha2::{Digest, Sha256};
+
+    fn fingerprint(parameters: &[f32]) -> String {
+        let bytes: Vec<u8> = parameters.iter().flat_map(|p| p.to_le_bytes()).collect();
+        Sha256::digest(&bytes)[..8].iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    fn part<'p>(model: &Model, parameters: &'p [f32], name: &str) -> &'p [f32] {
+        let view = model.views().iter().find(|view| view.name == name).unwrap();
+        &parameters[view.range.clone()]
+    }
+
+    /// Mean and standard deviation.
+    fn moments(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+        let values: Vec<f64> = values.into_iter().collect();
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        (mean, (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n).sqrt())
+    }
+
+    #[test]
+    fn the_bits_of_a_seed_never_change() {
+        let fair = Model::preset("fair-cnn", IMAGES, 10).unwrap();
+        let lenet = Model::preset("lenet", IMAGES, 10).unwrap();
+        let prints = [
+            fingerprint(&fair.initialise(Biases::Fair, 0)),
+            fingerprint(&fair.initialise(Biases::Zero, 1)),
+            fingerprint(&lenet.initialise(Biases::Robust, u64::MAX)),
+        ];
+        assert_eq!(prints, ["ee1d32e1fc67f99c", "7900d109e5d31179", "13bd96f5f28c0a33"]);
+    }
+
+    #[test]
+    fn weights_have_the_deviation_of_xavier() {
+        let model = Model::preset("lenet", IMAGES, 10).unwrap();
+        let start = model.initialise(Biases::Zero, 7);
+        // Fans count the kernel's area: (20 + 50) * 25; a dense layer's are its sides.
+        for (name, fans) in [("conv2.weight", 70 * 25), ("fc1.weight", 1300), ("fc2.weight", 510)] {
+            let want = (2.0 / fans as f64).sqrt();
+            let weights = part(&model, &start, name);
+            let (mean, deviation) = moments(weights.iter().map(|w| f64::from(*w)));
+            let error = 4.0 / (weights.len() as f64).sqrt();
+            assert!(mean.abs() < want * error && (deviation / want - 1.0).abs() < error, "{name} {mean} {deviation}");
+        }
+        assert!(part(&model, &start, "fc1.bias").iter().all(|b| b.to_bits() == 0));
+    }
+
+    #[test]
+    fn fair_biases_have_the_deviations_of_the_published_code() {
+        let model = Model::preset("fair-cnn", IMAGES, 3).unwrap();
+        let wants = [("conv1.bias", 0.125), ("conv2.bias", 0.0625), ("fc1.bias", 0.01), ("fc2.bias", 0.1)];
+        let starts: Vec<Vec<f32>> = (0..400).map(|seed| model.initialise(Biases::Fair, seed)).collect();
+        for (name, want) in wants {
+            let biases = starts.iter().flat_map(|start| part(&model, start, name).iter().map(|b| f64::from(*b)));
+            let (mean, deviation) = moments(biases);
+            assert!(mean.abs() < 0.1 * want && (deviation / want - 1.0).abs() < 0.1, "{name} {mean} {deviation}");
+        }
+    }
+
+    #[test]
+    fn robust_biases_are_one_over_the_outputs() {
+        let model = Model::preset("lenet", IMAGES, 10).unwrap();
+        let start = model.initialise(Biases::Robust, 3);
+        for (name, n) in [("conv1.bias", 20.0_f32), ("conv2.bias", 50.0), ("fc1.bias", 500.0), ("fc2.bias", 10.0)] {
+            assert!(part(&model, &start, name).iter().all(|b| *b == 1.0 / n), "{name}");
+        }
+    }
+
+    #[test]
+    fn streams_are_normal_and_independent() {
+        let mut normal = Normal::new(5, 1);
+        let (mut other, mut next_seed) = (Normal::new(5, 2), Normal::new(6, 1));
+        let draws: Vec<[f64; 3]> = (0..40_000).map(|_| [normal.next(), other.next(), next_seed.next()]).collect();
+        let n = draws.len() as f64;
+        let mean = |f: &dyn Fn(&[f64; 3]) -> f64| draws.iter().map(f).sum::<f64>() / n;
+        let bound = 5.0 / n.sqrt();
+        assert!(mean(&|d| d[0]).abs() < bound);
+        assert!((mean(&|d| d[0] * d[0]) - 1.0).abs() < 1.5 * bound);
+        assert!((mean(&|d| d[0].powi(4)) - 3.0).abs() < 10.0 * bound);
+        assert!(mean(&|d| d[0] * d[1]).abs() < bound && mean(&|d| d[0] * d[2]).abs() < bound);
+        // P(|z| < 1), of the normal distribution.
+        assert!((mean(&|d| f64::from(d[0].abs() < 1.0)) - 0.682_689).abs() < bound);
+    }
+
+    #[test]
+    fn a_layer_starts_alike_whatever_comes_after_it() {
+        let short = Model::builder(Shape::vector(9)).dense(4).build().unwrap();
+        let long = Model::builder(Shape::vector(9)).dense(4).tanh().dense(2).build().unwrap();
+        let (a, b) = (short.initialise(Biases::Fair, 1), long.initialise(Biases::Fair, 1));
+        assert_eq!(part(&short, &a, "fc1.weight"), part(&long, &b, "fc1.weight"));
+        assert_ne!(a, short.initialise(Biases::Fair, 2));
+    }
+
+    #[test]
+    fn an_unknown_initialisation_gets_the_list() {
+        assert_eq!(Biases::named("robust"), Ok(Biases::Robust));
+        let error = Biases::named("fairr").unwrap_err().to_string();
+        assert_eq!(error, "model: unknown initialisation `fairr`; did you mean `fair`? (there are zero, fair, robust)");
+    }
+}
