@@ -1,8 +1,12 @@
 //! Small networks and large batches at the speed of the machine: models, the kernels that run them, their data and weights.
 
 pub mod data;
+pub mod engine;
 mod error;
+mod kernels;
 pub mod model;
 
+pub use engine::{Ask, Batch, Engine, Loss, Outcome, Samples};
 pub use error::Error;
+pub use kernels::Isa;
 pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};

@@ -190,6 +190,20 @@ impl Model {
         &self.views
     }
 
+    /// The name of one entry of the flat vector: `fc1.weight[3, 17]`.
+    pub fn entry(&self, index: usize) -> String {
+        let Some(view) = self.views.iter().find(|view| view.range.contains(&index)) else {
+            return format!("entry {index}");
+        };
+        let mut left = index - view.range.start;
+        let mut place: Vec<String> = Vec::new();
+        for &size in view.shape.iter().rev() {
+            place.insert(0, (left % size).to_string());
+            left /= size;
+        }
+        format!("{}[{}]", view.name, place.join(", "))
+    }
+
     /// How many parameters there are.
     pub fn size(&self) -> usize {
         self.views.last().map_or(0, |view| view.range.end)

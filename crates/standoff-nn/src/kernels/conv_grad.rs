@@ -1,0 +1,81 @@
+//! Convolution backward: the weights' gradient. The input's is a convolution of the padded gradient, by `conv.rs`.
+
+use super::{ConvShape, Kernel, LANES, Lanes, tiles};
+use std::array::from_fn;
+
+/// `grad += d loss / d weights`, `[cout][cin][k][k]`, from one unit.
+pub(crate) struct Weights<'a> {
+    pub grad: &'a mut [f32],
+    pub x: &'a [f32],
+    /// The gradient of the output inside a border of `k - 1` zeros: `[cout][ho + 2(k-1)][wo + 2(k-1)]`.
+    pub dy: &'a [f32],
+    pub shape: ConvShape,
+}
+
+impl Kernel for Weights<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) {
+        let s = self.shape;
+        let t = s.transposed();
+        assert_eq!(self.grad.len(), s.cout * s.taps());
+        assert_eq!(self.x.len(), s.cin * s.h * s.w * LANES);
+        assert_eq!(self.dy.len(), t.cin * t.h * t.w * LANES);
+        let mut tap = 0;
+        while tap < s.taps() {
+            let left = s.taps() - tap;
+            // Fours and threes: one or two sums alone would wait for each other.
+            let take = if left.is_multiple_of(4) { 4 } else { left.min(3) };
+            let mut channel = 0;
+            for c in tiles(s.cout) {
+                match (take, c) {
+                    (4, 3) => tile::<L, 4, 3>(&mut self, tap, channel),
+                    (4, 2) => tile::<L, 4, 2>(&mut self, tap, channel),
+                    (4, _) => tile::<L, 4, 1>(&mut self, tap, channel),
+                    (3, 3) => tile::<L, 3, 3>(&mut self, tap, channel),
+                    (3, 2) => tile::<L, 3, 2>(&mut self, tap, channel),
+                    (3, _) => tile::<L, 3, 1>(&mut self, tap, channel),
+                    (2, 3) => tile::<L, 2, 3>(&mut self, tap, channel),
+                    (2, 2) => tile::<L, 2, 2>(&mut self, tap, channel),
+                    (2, _) => tile::<L, 2, 1>(&mut self, tap, channel),
+                    (_, 3) => tile::<L, 1, 3>(&mut self, tap, channel),
+                    (_, 2) => tile::<L, 1, 2>(&mut self, tap, channel),
+                    _ => tile::<L, 1, 1>(&mut self, tap, channel),
+                }
+                channel += c;
+            }
+            tap += take;
+        }
+    }
+}
+
+/// `P` taps times `T` output channels over all positions, then over the lanes.
+#[inline(always)]
+unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut Weights<'_>, tap: usize, channel: usize) {
+    let s = k.shape;
+    let t = s.transposed();
+    let at: [usize; P] = from_fn(|p| {
+        let (c, rest) = ((tap + p) / (s.k * s.k), (tap + p) % (s.k * s.k));
+        ((c * s.h + rest / s.k) * s.w + rest % s.k) * LANES
+    });
+    let plane = t.h * t.w * LANES;
+    let mut acc = [[L::zero(); T]; P];
+    for r in 0..s.ho() {
+        let x = k.x.as_ptr().add(r * s.w * LANES);
+        let dy = k.dy.as_ptr().add(channel * plane + ((r + s.k - 1) * t.w + s.k - 1) * LANES);
+        for c in 0..s.wo() {
+            let g: [L; T] = from_fn(|t| L::load(dy.add(t * plane + c * LANES)));
+            for p in 0..P {
+                let v = L::load(x.add(at[p] + c * LANES));
+                for t in 0..T {
+                    acc[p][t] = v.fma(g[t], acc[p][t]);
+                }
+            }
+        }
+    }
+    for p in 0..P {
+        for t in 0..T {
+            *k.grad.get_unchecked_mut((channel + t) * s.taps() + tap + p) += acc[p][t].sum();
+        }
+    }
+}
