@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr. The exit code is 0 when the command did what it was asked, 1 when it
 //! ended without (not converged, not verified), 2 on an error and 130 when interrupted.
 
+pub mod data;
 pub mod files;
 pub mod layout;
 pub mod number;

@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod data;
 mod lqr;
 mod man;
 mod methods;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Zoo(zoo::ZooArgs),
     /// Imitate an expert who steers a linear system
     Lqr(lqr::LqrArgs),
+    /// List, verify and fetch datasets
+    Data(data::DataArgs),
     /// Write tab completions for a shell
     Completions(completions::CompletionsArgs),
     /// Write a manual page
@@ -57,6 +60,7 @@ impl Command {
             Self::Methods(args) => methods::run(args, screen),
             Self::Zoo(args) => zoo::run(args, screen),
             Self::Lqr(args) => lqr::run(args, screen),
+            Self::Data(args) => data::run(args, screen),
             Self::Completions(args) => completions::run(args, screen),
             Self::Man(args) => man::run(args, screen),
         }

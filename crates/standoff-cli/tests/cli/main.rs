@@ -3,6 +3,7 @@
 mod scratch;
 
 mod bad_input;
+mod data;
 mod inspect;
 mod lqr;
 mod race;

@@ -1,10 +1,9 @@
 //! Labelled images, whole or a choice of classes.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::idx;
+use super::{content, idx};
 use crate::Error;
 
 /// Labelled grey images of one size, one byte per pixel.
@@ -33,7 +32,7 @@ impl ImageSet {
     /// Reads a pair of IDX files, plain or gzip. Errors name the file and say what is wrong with it.
     pub fn open(images: &Path, labels: &Path) -> Result<Self, Error> {
         let named = |path: &Path| path.display().to_string();
-        Self::read((&named(images), opened(images)?), (&named(labels), opened(labels)?))
+        Self::read((&named(images), content::open(images)?), (&named(labels), content::open(labels)?))
     }
 
     /// Reads a pair of IDX sources, each with its name for errors. IDX reads in large pieces: no buffer is needed.
@@ -140,13 +139,4 @@ impl ImageData {
     pub fn select(&self, classes: &[u8]) -> Result<Self, Error> {
         Ok(Self { train: self.train.select(classes)?, test: self.test.select(classes)? })
     }
-}
-
-fn opened(path: &Path) -> Result<File, Error> {
-    let bad = |why: String| Error::Data { file: path.display().to_string(), why };
-    let file = File::open(path).map_err(|error| bad(format!("cannot be opened: {error}")))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        return Err(bad("is a folder, a file was expected".to_owned()));
-    }
-    Ok(file)
 }

@@ -1,0 +1,169 @@
+//! `standoff data`: which datasets are here, whether they are genuine, and how to get them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::Exit;
+use crate::data::find::{Found, Source, absent, copies, find};
+use crate::data::known::{FASHION, KNOWN, Known};
+use crate::data::places::Surroundings;
+use crate::data::verify::{Verdict, verify};
+use crate::files;
+use crate::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
+
+/// The arguments of `standoff data`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Datasets are looked for in $STANDOFF_DATA, in your cache folder, in every folder `data` above the working folder and
+above the executable, and in /usr/share/datasets. More complete copies come first.
+
+Examples:
+  standoff data list
+  standoff data verify mnist       # compare SHA-256 with the well-known files")]
+pub(crate) struct DataArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show the datasets that have a name, and where they were found
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare every file with the well-known one (exit code 1 if one differs)
+    Verify {
+        /// Datasets or folders; without any, every copy that is found
+        #[arg(value_name = "NAME|FOLDER")]
+        what: Vec<String>,
+    },
+}
+
+pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
+    let around = Surroundings::real();
+    match &args.action {
+        Action::List { json } => list(*json, &around, screen),
+        Action::Verify { what } => check(what, &around, screen),
+    }
+}
+
+fn list(json: bool, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+    let all = KNOWN.map(|known| (known, copies(known, around)));
+    screen.result(&if json { format!("{}\n", to_json(&all, around)) } else { table(&all, around) })?;
+    Ok(Exit::Done)
+}
+
+fn table(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> String {
+    let mut out = String::new();
+    for (known, copies) in all {
+        let _ = writeln!(out, "{}  {}", paint(NAME, &format!("{:<8}", known.name)), known.title);
+        for (i, copy) in copies.iter().enumerate() {
+            let remark = if i == 0 { "used" } else { "hidden by the one above" };
+            let _ = writeln!(out, "  {:<26}  {}  {}", extent(copy), copy.folder.display(), paint(DIM, remark));
+        }
+        if copies.is_empty() {
+            let _ = writeln!(out, "  not here: `standoff data fetch {}` gets it", known.name);
+        }
+    }
+    let _ = writeln!(out, "\n{}", paint(HEAD, "places, in order"));
+    for place in around.places() {
+        let state = if place.folder.is_dir() { place.why.to_owned() } else { format!("{}, no such folder", place.why) };
+        let _ = writeln!(out, "  {}  {}", place.folder.display(), paint(DIM, &state));
+    }
+    out
+}
+
+/// How much of the dataset a copy has.
+fn extent(copy: &Found) -> String {
+    match copy.known {
+        Some((known, edition)) if edition.labels.len() < known.classes.len() => {
+            let labels: Vec<String> = edition.labels.iter().map(u8::to_string).collect();
+            format!("classes {} of {}", labels.join(", "), known.classes.len())
+        }
+        Some((known, _)) => format!("all {} classes", known.classes.len()),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value {
+    let copy = |found: &Found| {
+        let labels = found.known.map(|(_, edition)| edition.labels);
+        json!({ "folder": found.folder, "files": found.files, "labels": labels })
+    };
+    let datasets: Vec<Value> = all
+        .iter()
+        .map(|(known, copies)| {
+            let copies: Vec<Value> = copies.iter().map(copy).collect();
+            json!({ "name": known.name, "title": known.title, "classes": known.classes, "copies": copies })
+        })
+        .collect();
+    let places: Vec<Value> = around
+        .places()
+        .iter()
+        .map(|place| json!({ "folder": place.folder, "why": place.why, "exists": place.folder.is_dir() }))
+        .collect();
+    json!({ "datasets": datasets, "places": places })
+}
+
+fn check(what: &[String], around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+    let chosen = chosen(what, around)?;
+    let mut genuine = true;
+    for copy in &chosen {
+        let verdicts = verify(copy);
+        if verdicts.is_empty() {
+            let folder = files::name(&copy.folder);
+            bail!("{folder} is not a dataset that has a name: there is nothing to compare it with");
+        }
+        for (file, verdict) in verdicts {
+            genuine &= verdict == Verdict::Genuine;
+            screen.result(&line(&file, &verdict))?;
+        }
+    }
+    if !genuine {
+        screen
+            .warn("some files are not the well-known ones: delete them, and get them again with `standoff data fetch`");
+    }
+    Ok(if genuine { Exit::Done } else { Exit::Unmet })
+}
+
+/// The copies that the user named, or all.
+fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for name in what {
+        match Known::named(name) {
+            Some(known) => {
+                let copies = copies(known, around);
+                if copies.is_empty() {
+                    return Err(absent(known, around));
+                }
+                found.extend(copies);
+            }
+            None => match find(Some(name), &FASHION, around)? {
+                Source::Images(images) => found.push(images),
+                Source::Table(path) => bail!("{} is a table: there is nothing to compare it with", files::name(&path)),
+            },
+        }
+    }
+    if what.is_empty() {
+        found.extend(KNOWN.into_iter().flat_map(|known| copies(known, around)));
+        if found.is_empty() {
+            bail!("there are no datasets to verify. Looked in:\n{}", around.listing());
+        }
+    }
+    Ok(found)
+}
+
+fn line(file: &Path, verdict: &Verdict) -> String {
+    let (word, rest) = match verdict {
+        Verdict::Genuine => (paint(GOOD, "genuine"), String::new()),
+        Verdict::Differs(sum) => (paint(BAD, "differs"), format!("  its content has SHA-256 {sum}")),
+        Verdict::Broken(why) => return format!("{}   {why}\n", paint(BAD, "broken")),
+    };
+    format!("{word}  {}{rest}\n", file.display())
+}

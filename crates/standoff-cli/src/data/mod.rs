@@ -1,0 +1,13 @@
+//! Where data comes from: the datasets that have a name, the places where they are looked for, and how they get there.
+
+pub mod find;
+pub mod known;
+pub mod places;
+pub mod verify;
+
+pub use find::{Found, Source, find};
+pub use known::Known;
+pub use places::Surroundings;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! Whether a copy of a dataset is genuine, file by file.
+
+use std::path::{Path, PathBuf};
+
+use standoff_nn::data::sha256;
+
+use super::find::Found;
+
+/// How a file compares with the well-known one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same content, to the bit.
+    Genuine,
+    /// A readable file with another content; its SHA-256.
+    Differs(String),
+    /// It cannot be read; why.
+    Broken(String),
+}
+
+/// Hashes the decompressed content of one file.
+pub fn verify_file(path: &Path, want: &str) -> Verdict {
+    match sha256(path) {
+        Ok(sum) if sum == want => Verdict::Genuine,
+        Ok(sum) => Verdict::Differs(sum),
+        Err(error) => Verdict::Broken(error.to_string()),
+    }
+}
+
+/// Every file of a copy with its verdict; nothing for data without a name, of which nobody knows what it should be.
+pub fn verify(found: &Found) -> Vec<(PathBuf, Verdict)> {
+    let Some((_, edition)) = found.known else { return Vec::new() };
+    found.files.iter().zip(edition.sums).map(|(file, sum)| (file.clone(), verify_file(file, sum))).collect()
+}
