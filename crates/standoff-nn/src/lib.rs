@@ -5,6 +5,7 @@ pub mod engine;
 mod error;
 mod kernels;
 pub mod model;
+pub mod reference;
 
 pub use engine::{Ask, Batch, Engine, Loss, Outcome, Samples};
 pub use error::Error;

@@ -53,8 +53,8 @@ impl Loss<'_> {
         Ok(())
     }
 
-    /// The loss of one sample; its gradient is written to `dz`.
-    pub(crate) fn sample(&self, dz: &mut [f64], z: &[f64], label: usize, sample: usize) -> f64 {
+    /// The loss of the sample at a place of the batch, from its logits and label; its gradient is written to `dz`.
+    pub fn sample(&self, dz: &mut [f64], z: &[f64], label: usize, sample: usize) -> f64 {
         dz.fill(0.0);
         match *self {
             Loss::CrossEntropy => {
