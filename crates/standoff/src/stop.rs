@@ -26,6 +26,8 @@ pub enum StopReason {
     TimeLimit,
     /// An observer asked for it.
     Observer,
+    /// The schedule that the method was given is complete: training is done.
+    Completed,
     /// Asked for from outside (Ctrl-C).
     Interrupted,
     /// The method cannot go on.
@@ -43,6 +45,7 @@ impl StopReason {
             Self::OracleLimit => "oracle-limit",
             Self::TimeLimit => "time-limit",
             Self::Observer => "observer",
+            Self::Completed => "completed",
             Self::Interrupted => "interrupted",
             Self::Stalled(_) => "stalled",
             Self::NonFinite => "non-finite",
@@ -59,6 +62,7 @@ impl StopReason {
             }
             Self::TimeLimit => "the time limit was reached; raise it or ask for a larger eps",
             Self::Observer => "the run was ended by its observer",
+            Self::Completed => "every step of the schedule was made",
             Self::Interrupted => "this is the best point so far",
             Self::Stalled(Diagnosis::NotConcave) => {
                 "f looks not concave in y, so the inner maximum cannot be certified; try method `ds-gda`, or `multistep` if y is free and f satisfies the Polyak-Lojasiewicz condition in y"

@@ -19,6 +19,7 @@ mod smoothed_gda;
 mod step;
 mod table;
 mod tiada;
+mod train;
 mod ttgda;
 
 pub use agda::Agda;
@@ -38,6 +39,7 @@ pub use regularised::Regularised;
 pub use smoothed_gda::SmoothedGda;
 pub use table::{METHODS, MethodInfo};
 pub use tiada::TiAda;
+pub use train::{Reply, Train};
 pub use ttgda::TwoTimeScale;
 
 pub(crate) use choice::Params;

@@ -1,0 +1,111 @@
+//! Training: y answers x, exactly where f is linear in y, and x takes a step of an optimiser until its schedule is complete.
+//!
+//! This is Algorithm 2 as people run it on networks: no constants, no accuracy asked for, a schedule instead.
+
+use super::{Method, Visitor};
+use crate::inner::{Accelerated, Exact, Regulariser, Stop};
+use crate::outer::{Optimiser, Recipe};
+use crate::{Error, Game, Need, Oracle, Point, StopReason};
+
+/// How y answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reply {
+    /// The maximiser of `f - (lambda/2) ||y - centre||^2`, for games linear in y: a projection, or with `lambda = 0` a vertex,
+    /// which on a simplex is the corner of the largest entry, the first of equal ones.
+    Exact {
+        /// The weight of the regulariser.
+        lambda: f64,
+    },
+    /// Algorithm 3 on the same objective, for games concave in y.
+    Accelerated {
+        /// The weight of the regulariser, positive.
+        lambda: f64,
+        /// The Lipschitz constant of `grad_y` in y; 0 for games linear in y.
+        l22: f64,
+        /// When y has answered.
+        stop: Stop,
+    },
+    /// y stays where it starts: minimisation of a fixed mixture.
+    Held,
+}
+
+enum Inner<G: Game> {
+    Exact(Exact<G::Real>),
+    Accelerated(Accelerated<G::Real>),
+    Held,
+}
+
+/// An answer of y and a step of an optimiser, in turn.
+pub struct Train<G: Game> {
+    inner: Inner<G>,
+    regulariser: Regulariser<G::Real>,
+    outer: Optimiser<G::Real>,
+}
+
+impl<G: Game> Train<G> {
+    /// The regulariser's centre is that of Y; on a simplex any other that is the same in every coordinate, such as zero, gives
+    /// the same answer.
+    pub fn new(game: &G, reply: Reply, recipe: &Recipe) -> Result<Self, Error> {
+        let outer = Optimiser::new(recipe, game.x_set().dim())?;
+        let (centre, m) = (game.y_set().centre(), game.y_set().dim());
+        let weight = |lambda: f64, fine: bool, want| {
+            let fine = fine && lambda.is_finite();
+            if fine { Ok(lambda) } else { Err(Error::Setting { name: "lambda", value: lambda, want }) }
+        };
+        let (inner, lambda) = match reply {
+            Reply::Exact { lambda } => {
+                let lambda = weight(lambda, lambda >= 0.0, "zero or a positive number")?;
+                refuse_inexact(game, lambda, &centre)?;
+                (Inner::Exact(Exact::new(m)), lambda)
+            }
+            Reply::Accelerated { lambda, l22, stop } => {
+                let lambda = weight(lambda, lambda > 0.0, "a positive number")?;
+                if !(l22 >= 0.0 && l22.is_finite()) {
+                    return Err(Error::Setting { name: "l22", value: l22, want: "zero or a positive number" });
+                }
+                let smooth = l22 + lambda;
+                let restart = (8.0 * smooth / lambda).sqrt().ceil() as u64;
+                (Inner::Accelerated(Accelerated::new(1.0 / smooth, restart, stop, m)), lambda)
+            }
+            Reply::Held => (Inner::Held, 0.0),
+        };
+        Ok(Self { inner, regulariser: Regulariser { lambda, centre }, outer })
+    }
+
+    /// The optimiser: its schedule, and how far it is.
+    pub fn optimiser(&self) -> &Optimiser<G::Real> {
+        &self.outer
+    }
+}
+
+/// Refuses games that have no exact answer.
+fn refuse_inexact<G: Game>(game: &G, lambda: f64, centre: &[G::Real]) -> Result<(), Error> {
+    let why = if !game.linear_in_y() {
+        "its exact answers need f to be linear in y; let y answer by Algorithm 3"
+    } else if lambda == 0.0 && !game.y_set().radius_around(centre).is_finite() {
+        "its Y is unbounded, so a linear f has no maximum without a regulariser; give lambda"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Unsuitable { method: "train", why: why.into() })
+}
+
+impl<G: Game> Method<G> for Train<G> {
+    fn answer(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        f.at(&z.x, Need::Gradients);
+        match &mut self.inner {
+            // On a bounded Y a linear function has no maximiser only if it has a NaN.
+            Inner::Exact(exact) => exact.run(f, &mut z.y, &self.regulariser).then_some(()).ok_or(StopReason::NonFinite),
+            Inner::Accelerated(ascent) => ascent.run(f, &mut z.y, &self.regulariser),
+            Inner::Held => Ok(()),
+        }
+    }
+
+    fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        self.outer.run(f, z)
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        self.outer.visit(visitor);
+    }
+}

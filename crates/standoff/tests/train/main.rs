@@ -1,0 +1,8 @@
+//! Training: answers and steps known by hand, endings, saved states, and no allocation per step.
+
+#[path = "../common/counting.rs"]
+#[allow(dead_code)] // other tests use more of it
+mod counting;
+mod game;
+mod state;
+mod steps;
