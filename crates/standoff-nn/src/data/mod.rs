@@ -3,6 +3,8 @@
 mod content;
 mod idx;
 mod images;
+mod table;
 
 pub use content::sha256;
 pub use images::{ImageData, ImageSet};
+pub use table::{Column, Kind, Preprocessing, Sheet, Split, TRUSTED_ROWS, Table, TableData, TableOptions};

@@ -1,0 +1,185 @@
+//! One column of a table as features: a standardised number, or one feature per category.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::sheet::Sheet;
+use super::value::levels;
+use crate::Error;
+
+/// A column with fewer numbers than this, among the cells that say anything, holds words.
+const MOSTLY: f64 = 0.9;
+
+/// A column of the training data, and what its cells become.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What was learnt about it.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What the cells of a column become.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Kind {
+    /// A number `v` becomes the feature `(v - mean) / deviation`.
+    Numeric {
+        /// The mean of the training rows.
+        mean: f64,
+        /// Their standard deviation; 1 if they are all the same.
+        deviation: f64,
+        /// What stands for a missing value: the mean of the training rows.
+        missing: f64,
+    },
+    /// One feature per category: 1 for the category of the cell, 0 for the others. A category that training did not see is 0
+    /// everywhere.
+    Categorical {
+        /// Those of the training rows. An empty name is that of missing values; without it they are 0 everywhere.
+        categories: Vec<String>,
+    },
+}
+
+/// What a column seems to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// Nothing at all.
+    Empty,
+    /// Numbers, if not without exception.
+    Numeric,
+    /// Words.
+    Categorical,
+}
+
+/// Looks at the given rows of a column.
+pub(super) fn looks(sheet: &Sheet, column: usize, rows: &[usize]) -> Looks {
+    let (mut said, mut numbers) = (0usize, 0usize);
+    for row in rows {
+        said += usize::from(!sheet.is_missing(*row, column));
+        numbers += usize::from(sheet.number(*row, column).is_some());
+    }
+    match said {
+        0 => Looks::Empty,
+        _ if numbers as f64 >= MOSTLY * said as f64 => Looks::Numeric,
+        _ => Looks::Categorical,
+    }
+}
+
+impl Column {
+    /// Learns from the training rows of a column of numbers.
+    pub(super) fn numeric(sheet: &Sheet, column: usize, rows: &[usize]) -> Result<Self, Error> {
+        let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
+        // Welford: the squares are of differences from the mean, so that large means cost no digits.
+        for row in rows {
+            if let Some(v) = read_number(sheet, *row, column)? {
+                count += 1.0;
+                let before = v - mean;
+                mean += before / count;
+                squares += before * (v - mean);
+            }
+        }
+        let name = sheet.columns()[column].clone();
+        let deviation = if count > 0.0 { (squares / count).sqrt() } else { 0.0 };
+        if !(mean.is_finite() && deviation.is_finite()) {
+            return Err(sheet.bad(format!("column `{name}` has numbers too large to be averaged")));
+        }
+        let deviation = if deviation > 0.0 { deviation } else { 1.0 };
+        Ok(Self { name, kind: Kind::Numeric { mean, deviation, missing: mean } })
+    }
+
+    /// Learns from the training rows of a column of words.
+    pub(super) fn categorical(sheet: &Sheet, column: usize, rows: &[usize]) -> Self {
+        let cell = |row: &usize| if sheet.is_missing(*row, column) { "" } else { sheet.cell(*row, column) };
+        let mut categories = levels(rows.iter().map(cell).filter(|cell| !cell.is_empty()), sheet.comma());
+        if rows.iter().any(|row| sheet.is_missing(*row, column)) {
+            categories.insert(0, String::new());
+        }
+        Self { name: sheet.columns()[column].clone(), kind: Kind::Categorical { categories } }
+    }
+
+    /// How many features it becomes.
+    pub fn width(&self) -> usize {
+        match &self.kind {
+            Kind::Numeric { .. } => 1,
+            Kind::Categorical { categories } => categories.len(),
+        }
+    }
+
+    /// The names of its features: `age`, or `sex=F` and `sex=M`.
+    pub fn feature_names(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Numeric { .. } => vec![self.name.clone()],
+            Kind::Categorical { categories } => categories
+                .iter()
+                .map(|c| format!("{}={}", self.name, if c.is_empty() { "missing" } else { c }))
+                .collect(),
+        }
+    }
+
+    /// Whether what was read from a file can be used.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Kind::Numeric { mean, deviation, missing } = self.kind else { return Ok(()) };
+        if mean.is_finite() && missing.is_finite() && deviation.is_finite() && deviation > 0.0 {
+            return Ok(());
+        }
+        Err(Error::Mismatch(format!("preprocessing: column `{}` has numbers that make no sense", self.name)))
+    }
+
+    /// The coder for one sheet, which knows where the column is there.
+    pub(super) fn coder<'a>(&'a self, sheet: &'a Sheet) -> Result<Coder<'a>, Error> {
+        let places = match &self.kind {
+            Kind::Numeric { .. } => BTreeMap::new(),
+            Kind::Categorical { categories } => categories.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect(),
+        };
+        Ok(Coder { kind: &self.kind, sheet, column: sheet.column(&self.name)?, places })
+    }
+}
+
+/// Turns the cells of a column into features.
+pub(super) struct Coder<'a> {
+    kind: &'a Kind,
+    sheet: &'a Sheet,
+    column: usize,
+    places: BTreeMap<&'a str, usize>,
+}
+
+impl Coder<'_> {
+    /// Writes the features of a row, which are zero so far. `false` for a category that training did not see.
+    pub(super) fn write(&self, row: usize, out: &mut [f32]) -> Result<bool, Error> {
+        match self.kind {
+            Kind::Numeric { mean, deviation, missing } => {
+                let v = read_number(self.sheet, row, self.column)?.unwrap_or(*missing);
+                out[0] = ((v - mean) / deviation) as f32;
+                if !out[0].is_finite() {
+                    return Err(self.sheet.bad_cell(
+                        row,
+                        self.column,
+                        "is too far from the training data to be a feature",
+                    ));
+                }
+                Ok(true)
+            }
+            Kind::Categorical { .. } => {
+                let missing = self.sheet.is_missing(row, self.column);
+                let cell = if missing { "" } else { self.sheet.cell(row, self.column) };
+                let place = self.places.get(cell);
+                if let Some(place) = place {
+                    out[*place] = 1.0;
+                }
+                Ok(place.is_some() || missing)
+            }
+        }
+    }
+}
+
+/// The number in a cell, or nothing; a word is an error.
+fn read_number(sheet: &Sheet, row: usize, column: usize) -> Result<Option<f64>, Error> {
+    match sheet.number(row, column) {
+        None if !sheet.is_missing(row, column) => {
+            Err(sheet.bad_cell(row, column, "is not a number, the column holds numbers"))
+        }
+        number => Ok(number),
+    }
+}

@@ -1,0 +1,134 @@
+//! How a file of values is written: what parts the columns, and whether the first row names them.
+
+use csv::{Reader, ReaderBuilder, StringRecord};
+
+use super::value::{is_missing, number};
+
+/// What may part columns, the likeliest first.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+/// How many rows are looked at.
+const SAMPLE: usize = 200;
+
+/// A reader of rows of any length; the first row is like the others.
+pub(super) fn reader(text: &str, delimiter: u8) -> Reader<&[u8]> {
+    ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes())
+}
+
+/// Whether `2,5` is a number between such delimiters.
+pub(super) fn decimal_comma(delimiter: u8) -> bool {
+    delimiter == b';'
+}
+
+/// The delimiter that gives most rows the same number of cells, with cells that look like cells.
+pub(super) fn delimiter(text: &str) -> u8 {
+    let mut best = (0.0, 1, DELIMITERS[0]);
+    for candidate in DELIMITERS {
+        let (quality, columns) = judge(&sample(text, candidate), candidate);
+        if columns > 1 && (quality > best.0 || (quality == best.0 && columns > best.1)) {
+            best = (quality, columns, candidate);
+        }
+    }
+    best.2
+}
+
+/// The first rows that are not blank.
+pub(super) fn sample(text: &str, delimiter: u8) -> Vec<StringRecord> {
+    // What is not readable is reported by whoever reads it all.
+    let rows = reader(text, delimiter).into_records().map_while(Result::ok);
+    rows.filter(|row| !is_blank(row)).take(SAMPLE).collect()
+}
+
+/// A line with nothing on it.
+pub(super) fn is_blank(row: &StringRecord) -> bool {
+    row.iter().all(|cell| cell.trim().is_empty()) && row.len() <= 1
+}
+
+/// Whether a row ends inside quotes. They count only at the start of a cell, and two of them inside stand for one.
+pub(super) fn ends_in_quotes(row: &str, delimiter: u8) -> bool {
+    let (mut quoted, mut fresh) = (false, true);
+    for b in row.bytes() {
+        match (quoted, b) {
+            // The second of two quotes opens what the first one closed.
+            (false, b'"') if fresh => (quoted, fresh) = (true, false),
+            (true, b'"') => (quoted, fresh) = (false, true),
+            (false, _) => fresh = b == delimiter || b == b'\n' || b == b'\r',
+            (true, _) => {}
+        }
+    }
+    quoted
+}
+
+/// The share of rows with the usual number of cells, times the share of cells without a delimiter inside; and that number.
+fn judge(rows: &[StringRecord], delimiter: u8) -> (f64, usize) {
+    let widths: Vec<usize> = rows.iter().map(StringRecord::len).collect();
+    let count = |width: usize| widths.iter().filter(|w| **w == width).count();
+    let Some(usual) = widths.iter().copied().max_by_key(|width| (count(*width), *width)) else { return (0.0, 0) };
+    let comma = decimal_comma(delimiter);
+    let plain = |cell: &str| {
+        number(cell.trim(), comma).is_some() || !cell.bytes().any(|b| b != delimiter && DELIMITERS.contains(&b))
+    };
+    let cells: usize = widths.iter().sum();
+    let clean = rows.iter().flat_map(StringRecord::iter).filter(|cell| plain(cell)).count();
+    (count(usual) as f64 / rows.len() as f64 * clean as f64 / cells.max(1) as f64, usual)
+}
+
+/// Whether the first row names the columns: there is a column with a word on top and numbers below, or no number on top at all.
+pub(super) fn has_header(rows: &[StringRecord], comma: bool) -> bool {
+    let Some((first, rest)) = rows.split_first() else { return false };
+    let is_number = |cell: &str| number(cell.trim(), comma).is_some();
+    let names_numbers = first.iter().enumerate().any(|(i, top)| {
+        let mut below = rest.iter().filter_map(|row| row.get(i)).filter(|cell| !is_missing(cell.trim())).peekable();
+        !is_missing(top.trim()) && !is_number(top) && below.peek().is_some() && below.all(is_number)
+    });
+    names_numbers || !first.iter().any(is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delimiter_is_found() {
+        let cases = [
+            ("a,b\n1,2\n", b','),
+            ("a;b\n1,5;2,5\n3,5;4,5\n", b';'),
+            ("1,5;2,5\n3,5;4,5\n", b';'),
+            ("a\tb\n1,000\t\"x;y\"\n", b'\t'),
+            ("a|b|c\n1|2|3\n", b'|'),
+            ("name,remark\nx,\"a; b; c\"\ny,\"d; e; f\"\n", b','),
+            ("name;remark\nx;one, two\ny;three\n", b';'),
+            ("single\n1\n2\n", b','),
+            ("", b','),
+        ];
+        for (text, want) in cases {
+            assert_eq!(delimiter(text) as char, want as char, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_open_quote_is_seen() {
+        for (row, open) in [
+            ("a,\"b", true),
+            ("a,\"b\"", false),
+            ("\"a\"\"", true),
+            ("\"a\"\"\",b", false),
+            ("5\" pipe,b", false),
+            ("\"a,b\nc", true),
+            ("\"a\"x,\"", true),
+            ("", false),
+        ] {
+            assert_eq!(ends_in_quotes(row, b','), open, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_told_from_data() {
+        let header = |text: &str| has_header(&sample(text, b','), false);
+        assert!(header("age,sex\n39,M\n"));
+        assert!(header("age,2019,2020\n39,1,2\n"));
+        assert!(header("colour,size\nred,small\n"));
+        assert!(header("age,sex\n?,M\n"));
+        assert!(!header("39,State-gov\n50,Private\n"));
+        assert!(!header("1,2\n3,4\n"));
+    }
+}

@@ -1,0 +1,70 @@
+//! Tables for learning: rows of features with a class and a group each, from CSV as people have it.
+
+mod build;
+mod column;
+mod dialect;
+mod preprocessing;
+mod sheet;
+mod split;
+mod value;
+
+pub use build::{TableData, TableOptions};
+pub use column::{Column, Kind};
+pub use preprocessing::Preprocessing;
+pub use sheet::Sheet;
+pub use split::Split;
+
+/// A group with fewer test rows than this says little: its accuracy may be off by ten points and more.
+pub const TRUSTED_ROWS: usize = 30;
+
+/// Rows of features, with the class and the group of each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The features, row by row.
+    pub features: Vec<f32>,
+    /// How many features a row has.
+    pub width: usize,
+    /// The class of each row; empty where a file for prediction has none.
+    pub labels: Vec<u16>,
+    /// The group of each row; empty where a file for prediction has none.
+    pub groups: Vec<u16>,
+    /// The groups by number.
+    pub group_names: Vec<String>,
+    /// The classes by number.
+    pub class_names: Vec<String>,
+}
+
+impl Table {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.features.len() / self.width.max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.features.is_empty()
+    }
+
+    /// The features of row `i`.
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.features[i * self.width..(i + 1) * self.width]
+    }
+
+    /// How many rows each group has.
+    pub fn group_sizes(&self) -> Vec<usize> {
+        sizes(&self.groups, self.group_names.len())
+    }
+
+    /// How many rows each class has.
+    pub fn class_sizes(&self) -> Vec<usize> {
+        sizes(&self.labels, self.class_names.len())
+    }
+}
+
+fn sizes(of: &[u16], kinds: usize) -> Vec<usize> {
+    let mut sizes = vec![0; kinds];
+    for kind in of {
+        sizes[usize::from(*kind)] += 1;
+    }
+    sizes
+}

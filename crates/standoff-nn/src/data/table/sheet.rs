@@ -1,0 +1,219 @@
+//! A CSV file as it stands: named columns of text, and the line of each row.
+
+use std::io::Read;
+use std::path::Path;
+
+use csv::StringRecord;
+use standoff::error::nearest;
+
+use super::super::content::{self, Content};
+use super::dialect::{decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, reader, sample};
+use super::value;
+use crate::Error;
+
+/// The largest file, decompressed.
+const LIMIT: u64 = 4 << 30;
+
+/// The cells of a CSV file as text, by row and column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sheet {
+    file: String,
+    columns: Vec<String>,
+    comma: bool,
+    /// All cells behind one another.
+    text: String,
+    /// Where each cell ends in `text`, row by row.
+    ends: Vec<usize>,
+    /// The line of each row in the file, from 1.
+    lines: Vec<usize>,
+}
+
+impl Sheet {
+    /// Reads a CSV file, plain or gzip. `header` says whether the first row names the columns; `None` finds out.
+    pub fn open(path: &Path, header: Option<bool>) -> Result<Self, Error> {
+        Self::read(&path.display().to_string(), content::open(path)?, header)
+    }
+
+    /// Reads CSV from a source; `file` is its name in errors.
+    pub fn read(file: &str, source: impl Read, header: Option<bool>) -> Result<Self, Error> {
+        let text = text_of(file, source)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let delimiter = delimiter(text);
+        let comma = decimal_comma(delimiter);
+        let header = header.unwrap_or_else(|| has_header(&sample(text, delimiter), comma));
+        let mut sheet = Self {
+            file: file.to_owned(),
+            columns: Vec::new(),
+            comma,
+            text: String::with_capacity(text.len()),
+            ends: Vec::new(),
+            lines: Vec::new(),
+        };
+        let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
+        let mut row = StringRecord::new();
+        let mut last = (0, 1);
+        let mut reader = reader(text, delimiter);
+        while reader.read_record(&mut row).map_err(|error| sheet.bad(format!("is not CSV: {error}")))? {
+            let line = lines.of(row.position().map_or(0, csv::Position::byte) as usize);
+            last = (lines.at, line);
+            if is_blank(&row) && sheet.columns.len() != 1 {
+                continue;
+            }
+            if sheet.columns.is_empty() {
+                sheet.name_columns(&row, header)?;
+                if header {
+                    continue;
+                }
+            }
+            sheet.push(&row, line)?;
+        }
+        // An open quote swallows the rest of the file without a word.
+        if ends_in_quotes(&text[last.0..], delimiter) {
+            let line = last.1;
+            return Err(sheet.bad(format!("in the row that starts in line {line} a quote is opened and never closed")));
+        }
+        if sheet.lines.is_empty() {
+            return Err(sheet.bad("has no rows of values"));
+        }
+        Ok(sheet)
+    }
+
+    fn name_columns(&mut self, row: &StringRecord, header: bool) -> Result<(), Error> {
+        for (i, cell) in row.iter().enumerate() {
+            let name = if header { cell.trim().to_owned() } else { String::new() };
+            let name = if name.is_empty() { format!("c{}", i + 1) } else { name };
+            if self.columns.contains(&name) {
+                return Err(self.bad(format!("has two columns named `{name}`")));
+            }
+            self.columns.push(name);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, row: &StringRecord, line: usize) -> Result<(), Error> {
+        let want = self.columns.len();
+        if row.len() < want || row.iter().skip(want).any(|cell| !cell.trim().is_empty()) {
+            let open = row.iter().any(|cell| cell.contains('\n'));
+            let hint = if open { "; is a quote left open there?" } else { "" };
+            return Err(self.bad(format!("line {line} has {} cells, the first row has {want}{hint}", row.len())));
+        }
+        for cell in row.iter().take(want) {
+            self.text.push_str(cell.trim());
+            self.ends.push(self.text.len());
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// How many rows of values there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there are none; never so for a file that was read.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The names of the columns: those of the header, or `c1`, `c2`, ...
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// The text of a cell, without blanks around it.
+    pub fn cell(&self, row: usize, column: usize) -> &str {
+        let i = row * self.columns.len() + column;
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.text[start..self.ends[i]]
+    }
+
+    /// The line of the file that a row starts on, as editors count.
+    pub fn line(&self, row: usize) -> usize {
+        self.lines[row]
+    }
+
+    /// The place of a column.
+    pub fn column(&self, name: &str) -> Result<usize, Error> {
+        self.position(name).ok_or_else(|| {
+            let known = self.columns.iter().map(String::as_str);
+            let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            self.bad(format!("has no column `{name}`{hint} (it has: {})", self.columns.join(", ")))
+        })
+    }
+
+    /// The place of a column, if there is such a one.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column == name)
+    }
+
+    /// Whether `2,5` is a number here.
+    pub(super) fn comma(&self) -> bool {
+        self.comma
+    }
+
+    /// The number in a cell.
+    pub(super) fn number(&self, row: usize, column: usize) -> Option<f64> {
+        value::number(self.cell(row, column), self.comma)
+    }
+
+    /// Whether a cell says nothing.
+    pub(super) fn is_missing(&self, row: usize, column: usize) -> bool {
+        value::is_missing(self.cell(row, column))
+    }
+
+    /// An error about the file.
+    pub(super) fn bad(&self, why: impl Into<String>) -> Error {
+        Error::Data { file: self.file.clone(), why: why.into() }
+    }
+
+    /// An error about a cell, by line and column.
+    pub(super) fn bad_cell(&self, row: usize, column: usize, why: &str) -> Error {
+        let (line, name, cell) = (self.line(row), &self.columns[column], self.cell(row, column));
+        let shown: String = cell.chars().take(40).collect();
+        let dots = if shown.len() < cell.len() { "..." } else { "" };
+        self.bad(format!("line {line}, column `{name}`: `{shown}{dots}` {why}"))
+    }
+}
+
+/// The whole text of a file.
+fn text_of(file: &str, source: impl Read) -> Result<String, Error> {
+    let mut content = Content::open(file, source)?;
+    let mut bytes = Vec::new();
+    content.read(LIMIT + 1, &mut bytes)?;
+    if bytes.len() as u64 > LIMIT {
+        return Err(content.bad(format!("is larger than {} GB", LIMIT >> 30)));
+    }
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(content.bad("is text in UTF-16; save it as UTF-8"));
+    }
+    if bytes.contains(&0) {
+        return Err(content.bad("is not text: it has a zero byte"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let upto = error.utf8_error().valid_up_to();
+        let line = Lines { text: error.as_bytes(), at: 0, line: 1 }.of(upto);
+        content.bad(format!("line {line} is not text in UTF-8; save the file as UTF-8"))
+    })
+}
+
+/// Counts lines as editors do, from one place to a later one.
+struct Lines<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// The line of the first byte at or after `byte` that does not end a line.
+    fn of(&mut self, byte: usize) -> usize {
+        while let Some(b) = self.text.get(self.at) {
+            let ends = *b == b'\n' || (*b == b'\r' && self.text.get(self.at + 1) != Some(&b'\n'));
+            if self.at >= byte && !matches!(b, b'\n' | b'\r') {
+                break;
+            }
+            self.line += usize::from(ends);
+            self.at += 1;
+        }
+        self.line
+    }
+}
