@@ -210,6 +210,11 @@ impl Model {
     }
 }
 
+/// The page for users; its examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/models.md")]
+struct Page;
+
 /// The product, if it is at most [`MOST`].
 fn product(sides: &[usize]) -> Option<usize> {
     sides.iter().try_fold(1_usize, |size, side| size.checked_mul(*side)).filter(|size| *size <= MOST)
