@@ -7,7 +7,7 @@ mod kernels;
 pub mod model;
 pub mod reference;
 
-pub use engine::{Ask, Batch, Engine, Loss, Outcome, Samples};
+pub use engine::{Ask, Batch, Engine, Loss, Outcome, Samples, StageTime};
 pub use error::Error;
 pub use kernels::Isa;
 pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};

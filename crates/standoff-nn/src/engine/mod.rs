@@ -8,11 +8,13 @@ mod batch;
 mod loss;
 mod packed;
 mod plan;
+mod profile;
 mod tree;
 mod worker;
 
 pub use batch::{Batch, Samples};
 pub use loss::Loss;
+pub use profile::StageTime;
 
 use crate::kernels::{Isa, LANES};
 use crate::{Error, Model};

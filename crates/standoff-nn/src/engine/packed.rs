@@ -1,8 +1,8 @@
 //! The weights of one pass: checked, and in the order in which the kernels read them.
 
-use super::plan::{Kind, Stage};
+use super::plan::{Kind, Stage, sparse};
 use crate::kernels::activation::Activation;
-use crate::kernels::{dense, pack};
+use crate::kernels::{dense, pack, pooled_grad};
 use crate::{Error, Model};
 
 /// Larger inputs than this are refused, so that nothing can overflow on the way (see [`Packed::set`]).
@@ -21,6 +21,9 @@ pub(crate) struct Packed {
 impl Packed {
     pub(crate) fn new(model: &Model, stages: &[Stage]) -> Self {
         let room = |stage: &Stage, forward: bool| match &stage.kind {
+            Kind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
+                vec![0.0; pooled_grad::packed_input(*shape)]
+            }
             Kind::Conv { weight, .. } => vec![0.0; weight.len()],
             Kind::Dense { weight, .. } if !forward => vec![0.0; weight.len()],
             _ => Vec::new(),
@@ -46,9 +49,14 @@ impl Packed {
         self.flat.copy_from_slice(params);
         for (i, stage) in stages.iter().enumerate() {
             match &stage.kind {
-                Kind::Conv { shape, weight, .. } => {
-                    pack::conv(&mut self.forward[i], &params[weight.clone()], *shape);
-                    pack::conv_transposed(&mut self.backward[i], &params[weight.clone()], *shape);
+                Kind::Conv { shape, pool, weight, .. } => {
+                    let weights = &params[weight.clone()];
+                    pack::conv(&mut self.forward[i], weights, *shape);
+                    if sparse(*shape, *pool) {
+                        pooled_grad::pack_input(&mut self.backward[i], weights, *shape);
+                    } else {
+                        pack::conv_transposed(&mut self.backward[i], weights, *shape);
+                    }
                 }
                 Kind::Dense { k, weight, .. } => {
                     pack::dense_transposed(&mut self.backward[i], &params[weight.clone()], *k, dense::ROWS);

@@ -69,6 +69,12 @@ pub(crate) fn stages(model: &Model) -> Vec<Stage> {
     stages
 }
 
+/// Whether the gradient behind pooling is taken term by term. A row of a small kernel on one channel fills too little of a
+/// vector for that; there the zeros are computed.
+pub(crate) fn sparse(shape: ConvShape, pool: bool) -> bool {
+    pool && shape.k * shape.cin >= 5
+}
+
 fn activation(layer: Layer) -> Activation {
     match layer {
         Layer::Tanh => Activation::Tanh,

@@ -2,8 +2,9 @@
 //! gradient.
 
 use super::packed::Packed;
-use super::plan::{Kind, Stage};
-use crate::kernels::{Isa, LANES, activation, conv, conv_grad, dense, pool, transpose};
+use super::plan::{Kind, Stage, sparse};
+use crate::kernels::pooled_grad::Terms;
+use crate::kernels::{Isa, LANES, activation, channels_last, conv, conv_grad, dense, pool, pooled_grad, transpose};
 use std::ops::Range;
 
 /// Everything a thread needs for up to `units` units; nothing is allocated after it is built.
@@ -18,8 +19,14 @@ pub(crate) struct Worker {
     /// Gradients with respect to the output and the input of a stage, `[unit][size][lane]`; they change places.
     pub g: Vec<f32>,
     next: Vec<f32>,
-    /// Per stage, one unit's gradient of a convolution's output within its border.
+    /// Per other convolution, one unit's gradient of the output within its border.
     bordered: Vec<Vec<f32>>,
+    /// Per convolution whose gradient is sparse, the gradient of its weights with channels last.
+    channels_last_grad: Vec<Vec<f32>>,
+    /// Per such convolution, the gradients that are not zero.
+    terms: Vec<Terms>,
+    /// One unit with channels last.
+    channels_last: Vec<f32>,
     /// Activations and gradients with images in rows, for dense layers.
     rows_x: Vec<f32>,
     rows_g: Vec<f32>,
@@ -42,6 +49,11 @@ impl Worker {
                 (n_most, k_most) = (n_most.max(dense::stride(n)), k_most.max(dense::stride(k)));
             }
         }
+        let most_images = stages.iter().map(|s| match s.kind {
+            Kind::Conv { shape: s, pool, .. } if sparse(s, pool) => channels_last::stride(s.h * s.w, s.cin),
+            _ => 0,
+        });
+        let most_images = most_images.max().unwrap_or(0);
         Self {
             isa,
             x: vec![0.0; units * stages.first().map_or(0, |s| s.input) * LANES],
@@ -58,13 +70,30 @@ impl Worker {
             bordered: stages
                 .iter()
                 .map(|s| match s.kind {
-                    Kind::Conv { shape, .. } => {
+                    Kind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
                         let t = shape.transposed();
                         vec![0.0; t.cin * t.h * t.w * LANES]
                     }
                     _ => Vec::new(),
                 })
                 .collect(),
+            channels_last_grad: stages
+                .iter()
+                .map(|s| match s.kind {
+                    Kind::Conv { shape: s, pool, .. } if sparse(s, pool) => {
+                        vec![0.0; s.cout * s.k * pooled_grad::kernel_vectors(s) * LANES]
+                    }
+                    _ => Vec::new(),
+                })
+                .collect(),
+            terms: stages
+                .iter()
+                .map(|s| match s.kind {
+                    Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Terms::new(shape),
+                    _ => Terms::default(),
+                })
+                .collect(),
+            channels_last: vec![0.0; LANES * most_images],
             rows_x: vec![0.0; units * LANES * k_most],
             rows_g: vec![0.0; units * LANES * n_most],
         }
@@ -77,7 +106,15 @@ impl Worker {
 
     /// Runs the first `units` units of `x` through the network.
     pub(crate) fn forward(&mut self, weights: &Packed, stages: &[Stage], units: usize) {
-        for (i, stage) in stages.iter().enumerate() {
+        for i in 0..stages.len() {
+            self.forward_stage(weights, stages, i, units);
+        }
+    }
+
+    /// One stage forward.
+    pub(super) fn forward_stage(&mut self, weights: &Packed, stages: &[Stage], i: usize, units: usize) {
+        {
+            let stage = &stages[i];
             let (before, after) = self.outputs.split_at_mut(i);
             let x = &before.last().unwrap_or(&self.x)[..units * stage.input * LANES];
             let out = &mut after[0][..units * stage.output * LANES];
@@ -126,14 +163,30 @@ impl Worker {
 
     /// Takes the gradient with respect to the logits, in `g`, back through the network.
     pub(crate) fn backward(&mut self, weights: &Packed, stages: &[Stage], units: usize, mut want: Back<'_>) {
-        for (i, stage) in stages.iter().enumerate().rev() {
-            let deeper = want.input || (i > 0 && (want.params.is_some() && has_parameters(&stages[..i])));
+        for i in (0..stages.len()).rev() {
+            let deeper = want.input || (want.params.is_some() && has_parameters(&stages[..i]));
             if !deeper && want.params.is_none() {
                 return;
             }
+            self.backward_stage(weights, stages, i, units, &mut want, deeper);
+        }
+    }
+
+    /// One stage back; `deeper` if the gradient with respect to its input is wanted.
+    pub(super) fn backward_stage(
+        &mut self,
+        weights: &Packed,
+        stages: &[Stage],
+        i: usize,
+        units: usize,
+        want: &mut Back<'_>,
+        deeper: bool,
+    ) {
+        let stage = &stages[i];
+        {
             match &stage.kind {
-                Kind::Conv { .. } => self.conv_backward(weights, stages, i, units, &mut want, deeper),
-                Kind::Dense { .. } => self.dense_backward(weights, stages, i, units, &mut want, deeper),
+                Kind::Conv { .. } => self.conv_backward(weights, stages, i, units, want, deeper),
+                Kind::Dense { .. } => self.dense_backward(weights, stages, i, units, want, deeper),
                 Kind::Pool { shape, side } => {
                     let size = stage.output * LANES;
                     for u in 0..units {
@@ -169,26 +222,45 @@ impl Worker {
         let Kind::Conv { shape, pool, act, weight, bias } = &stage.kind else { return };
         let (size_in, size_out) = (stage.input * LANES, stage.output * LANES);
         let inputs = if i == 0 { &self.x } else { &self.outputs[i - 1] };
-        let dy = &mut self.bordered[i];
+        let all = units * size_out;
+        self.isa.run(activation::Backward { g: &mut self.g[..all], a: &self.outputs[i][..all], act: *act });
+        if let Some(params) = want.params.as_deref_mut() {
+            let per_channel = size_out / shape.cout;
+            for (j, plane) in self.g[..all].chunks_exact(per_channel).enumerate() {
+                params[bias.start + j % shape.cout] += self.isa.run(activation::Sum(plane));
+            }
+        }
+        self.channels_last_grad[i].fill(0.0);
         for u in 0..units {
             let at = u * size_out..(u + 1) * size_out;
             let x = &inputs[u * size_in..(u + 1) * size_in];
-            let bias_grad = want.params.as_deref_mut().map_or(&mut [][..], |p| &mut p[bias.clone()]);
-            self.isa.run(pool::Undo {
-                dy,
-                bias_grad,
-                g: &self.g[at.clone()],
-                a: &self.outputs[i][at.clone()],
-                winners: if *pool { &self.winners[i][at] } else { &[] },
-                act: *act,
-                shape: *shape,
-            });
+            let dx = &mut self.next[u * size_in..(u + 1) * size_in];
+            if sparse(*shape, *pool) {
+                let images = &mut self.channels_last[..LANES * channels_last::stride(shape.h * shape.w, shape.cin)];
+                let (g, winners) = (&self.g[at.clone()], &self.winners[i][at]);
+                if want.params.is_some() {
+                    self.isa.run(channels_last::FromLanes { out: images, x, channels: shape.cin });
+                    self.terms[i].for_weights(g, winners, *shape);
+                    let (grad, terms) = (&mut self.channels_last_grad[i], &self.terms[i]);
+                    self.isa.run(pooled_grad::Weights { grad, x: images, terms, shape: *shape });
+                }
+                if deeper {
+                    self.terms[i].for_input(g, winners, *shape);
+                    let (weights, terms) = (&weights.backward[i], &self.terms[i]);
+                    self.isa.run(pooled_grad::Input { dx: images, terms, weights, shape: *shape });
+                    self.isa.run(channels_last::ToLanes { out: dx, x: images, channels: shape.cin });
+                }
+                continue;
+            }
+            let dy = &mut self.bordered[i];
+            let winners = if *pool { &self.winners[i][at.clone()] } else { &[] };
+            self.isa.run(conv_grad::Unpool { dy, g: &self.g[at], winners, shape: *shape });
             if let Some(params) = want.params.as_deref_mut() {
                 self.isa.run(conv_grad::Weights { grad: &mut params[weight.clone()], x, dy, shape: *shape });
             }
             if deeper {
                 self.isa.run(conv::Forward {
-                    out: &mut self.next[u * size_in..(u + 1) * size_in],
+                    out: dx,
                     winners: &mut [],
                     x: dy,
                     weights: &weights.backward[i],
@@ -198,6 +270,9 @@ impl Worker {
                     shape: shape.transposed(),
                 });
             }
+        }
+        if let (true, Some(params)) = (sparse(*shape, *pool), want.params.as_deref_mut()) {
+            pooled_grad::unpack_weights(&mut params[weight.clone()], &self.channels_last_grad[i], *shape);
         }
         if deeper {
             std::mem::swap(&mut self.g, &mut self.next);

@@ -151,3 +151,18 @@ impl Kernel for Backward<'_> {
         }
     }
 }
+
+/// The sum of all entries and lanes.
+pub(crate) struct Sum<'a>(pub &'a [f32]);
+
+impl Kernel for Sum<'_> {
+    type Output = f32;
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) -> f32 {
+        let mut sum = L::zero();
+        for v in self.0.chunks_exact(LANES) {
+            sum = sum.add(L::load(v.as_ptr()));
+        }
+        sum.sum()
+    }
+}

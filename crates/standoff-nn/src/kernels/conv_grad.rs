@@ -1,4 +1,5 @@
-//! Convolution backward: the weights' gradient. The input's is a convolution of the padded gradient, by `conv.rs`.
+//! Backward through a convolution, every position: the weights' gradient, and the border that makes the input's a convolution by
+//! `conv.rs`.
 
 use super::{ConvShape, Kernel, LANES, Lanes, tiles};
 use std::array::from_fn;
@@ -76,6 +77,49 @@ unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut Weights<'_>, ta
     for p in 0..P {
         for t in 0..T {
             *k.grad.get_unchecked_mut((channel + t) * s.taps() + tap + p) += acc[p][t].sum();
+        }
+    }
+}
+
+/// The gradient of a convolution's output from that of the pooling behind it (or of itself without pooling), inside a border
+/// of `k - 1` zeros.
+pub(crate) struct Unpool<'a> {
+    /// `[cout][ho + 2(k-1)][wo + 2(k-1)]`; the border, and what pooling dropped, must be zero and stays so.
+    pub dy: &'a mut [f32],
+    pub g: &'a [f32],
+    /// Empty without pooling.
+    pub winners: &'a [u8],
+    pub shape: ConvShape,
+}
+
+impl Kernel for Unpool<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let (s, t) = (self.shape, self.shape.transposed());
+        let side = if self.winners.is_empty() { 1 } else { 2 };
+        let (hp, wp) = (s.ho() / side, s.wo() / side);
+        assert_eq!(self.dy.len(), t.cin * t.h * t.w * LANES);
+        assert_eq!(self.g.len(), s.cout * hp * wp * LANES);
+        assert!(side == 1 || self.winners.len() == self.g.len());
+        let down = t.w * LANES;
+        for row in 0..s.cout * hp {
+            let to = ((row / hp) * t.h + row % hp * side + s.k - 1) * t.w + s.k - 1;
+            let mut to = self.dy.as_mut_ptr().add(to * LANES);
+            for c in 0..wp {
+                let from = (row * wp + c) * LANES;
+                let g = L::load(self.g.as_ptr().add(from));
+                if side == 1 {
+                    g.store(to);
+                } else {
+                    let winner = L::load_u8(self.winners.as_ptr().add(from));
+                    g.and(winner.eq(L::zero())).store(to);
+                    g.and(winner.eq(L::splat(1.0))).store(to.add(LANES));
+                    g.and(winner.eq(L::splat(2.0))).store(to.add(down));
+                    g.and(winner.eq(L::splat(3.0))).store(to.add(down + LANES));
+                }
+                to = to.add(side * LANES);
+            }
         }
     }
 }

@@ -110,21 +110,21 @@ impl Kernel for Weights<'_> {
         assert_eq!(self.grad.len(), self.n * self.k);
         assert!(self.g.len() >= self.images * stride(self.n));
         assert!(self.x.len() >= self.images * stride(self.k));
-        for column in (0..self.k).step_by(3 * LANES) {
-            let vectors = (self.k - column).div_ceil(LANES).min(3);
-            for row in (0..self.n).step_by(4) {
-                match (4.min(self.n - row), vectors) {
-                    (4, 3) => weights_tile::<L, 4, 3>(&mut self, row, column),
-                    (4, 2) => weights_tile::<L, 4, 2>(&mut self, row, column),
-                    (4, _) => weights_tile::<L, 4, 1>(&mut self, row, column),
-                    (3, 3) => weights_tile::<L, 3, 3>(&mut self, row, column),
-                    (3, 2) => weights_tile::<L, 3, 2>(&mut self, row, column),
-                    (3, _) => weights_tile::<L, 3, 1>(&mut self, row, column),
-                    (2, 3) => weights_tile::<L, 2, 3>(&mut self, row, column),
-                    (2, 2) => weights_tile::<L, 2, 2>(&mut self, row, column),
-                    (2, _) => weights_tile::<L, 2, 1>(&mut self, row, column),
-                    (_, 3) => weights_tile::<L, 1, 3>(&mut self, row, column),
-                    (_, 2) => weights_tile::<L, 1, 2>(&mut self, row, column),
+        for column in (0..self.k).step_by(2 * LANES) {
+            let two = self.k - column > LANES;
+            for row in (0..self.n).step_by(ROWS) {
+                match (ROWS.min(self.n - row), two) {
+                    (6, true) => weights_tile::<L, 6, 2>(&mut self, row, column),
+                    (5, true) => weights_tile::<L, 5, 2>(&mut self, row, column),
+                    (4, true) => weights_tile::<L, 4, 2>(&mut self, row, column),
+                    (3, true) => weights_tile::<L, 3, 2>(&mut self, row, column),
+                    (2, true) => weights_tile::<L, 2, 2>(&mut self, row, column),
+                    (1, true) => weights_tile::<L, 1, 2>(&mut self, row, column),
+                    (6, false) => weights_tile::<L, 6, 1>(&mut self, row, column),
+                    (5, false) => weights_tile::<L, 5, 1>(&mut self, row, column),
+                    (4, false) => weights_tile::<L, 4, 1>(&mut self, row, column),
+                    (3, false) => weights_tile::<L, 3, 1>(&mut self, row, column),
+                    (2, false) => weights_tile::<L, 2, 1>(&mut self, row, column),
                     _ => weights_tile::<L, 1, 1>(&mut self, row, column),
                 }
             }

@@ -14,6 +14,7 @@
 pub(crate) mod activation;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+pub(crate) mod channels_last;
 pub(crate) mod conv;
 pub(crate) mod conv_grad;
 pub(crate) mod dense;
@@ -21,6 +22,7 @@ mod isa;
 mod lanes;
 pub(crate) mod pack;
 pub(crate) mod pool;
+pub(crate) mod pooled_grad;
 pub(crate) mod transpose;
 
 pub use isa::Isa;

@@ -1,0 +1,70 @@
+//! One unit from lanes to eight images with channels last, `[image][row][column][channel]`, and back: the layout in which a
+//! pooled convolution's gradient touches contiguous memory.
+
+use super::{Kernel, LANES, Lanes};
+use std::array::from_fn;
+
+/// The distance between images: whole vectors may be read and written beyond the last pixel.
+pub(crate) const fn stride(pixels: usize, channels: usize) -> usize {
+    pixels * channels + 2 * LANES
+}
+
+/// `out[image][pixel][channel] := x[channel][pixel][image]`.
+pub(crate) struct FromLanes<'a> {
+    pub out: &'a mut [f32],
+    pub x: &'a [f32],
+    pub channels: usize,
+}
+
+impl Kernel for FromLanes<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let c = self.channels;
+        let pixels = self.x.len() / (c * LANES);
+        let stride = stride(pixels, c);
+        assert_eq!(self.x.len(), pixels * c * LANES);
+        assert_eq!(self.out.len(), LANES * stride);
+        let (x, out) = (self.x.as_ptr(), self.out.as_mut_ptr());
+        for p in 0..pixels {
+            for first in (0..c).step_by(LANES) {
+                let wide = (c - first).min(LANES);
+                let channel =
+                    |i: usize| if i < wide { L::load(x.add(((first + i) * pixels + p) * LANES)) } else { L::zero() };
+                let images = L::transpose(from_fn(channel));
+                for i in 0..LANES {
+                    // What lands beyond the last channel is overwritten by the next pixel, or lies in the slack.
+                    images[i].store(out.add(i * stride + p * c + first));
+                }
+            }
+        }
+    }
+}
+
+/// `out[channel][pixel][image] := x[image][pixel][channel]`.
+pub(crate) struct ToLanes<'a> {
+    pub out: &'a mut [f32],
+    pub x: &'a [f32],
+    pub channels: usize,
+}
+
+impl Kernel for ToLanes<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let c = self.channels;
+        let pixels = self.out.len() / (c * LANES);
+        let stride = stride(pixels, c);
+        assert_eq!(self.out.len(), pixels * c * LANES);
+        assert_eq!(self.x.len(), LANES * stride);
+        let (x, out) = (self.x.as_ptr(), self.out.as_mut_ptr());
+        for p in 0..pixels {
+            for first in (0..c).step_by(LANES) {
+                let channels = L::transpose(from_fn(|i| L::load(x.add(i * stride + p * c + first))));
+                for i in 0..(c - first).min(LANES) {
+                    channels[i].store(out.add(((first + i) * pixels + p) * LANES));
+                }
+            }
+        }
+    }
+}

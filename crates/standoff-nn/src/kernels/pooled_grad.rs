@@ -1,0 +1,315 @@
+//! Backward through a convolution that 2x2 max-pooling follows: of each window one position has a gradient, three have none.
+//!
+//! Which one differs from image to image, so images cannot share a vector here. With channels last, a row of the kernel times its
+//! input channels is contiguous, and each gradient becomes a few multiply-adds into sums that stay in registers. Zeros are left
+//! out: three positions of four, and whatever ReLU switched off.
+
+use super::{ConvShape, Kernel, LANES, Lanes, channels_last};
+use std::array::from_fn;
+use std::ops::Range;
+
+/// Vectors in a row of the kernel: `k * cin` entries.
+pub(crate) const fn kernel_vectors(s: ConvShape) -> usize {
+    (s.k * s.cin).div_ceil(LANES)
+}
+
+/// Vectors in a row of the area that a window can reach: `(k + 1) * cin` entries.
+const fn area_vectors(s: ConvShape) -> usize {
+    ((s.k + 1) * s.cin).div_ceil(LANES)
+}
+
+/// Calls `$f::<L, R, V>` for counts known at run time, of those that fit the registers.
+macro_rules! with_tile {
+    ($f:ident, $l:ty, $rows:expr, $vectors:expr, $args:tt) => {
+        with_tile!(@ $f, $l, $rows, $vectors, $args,
+            (1, 1) (1, 2) (1, 3) (1, 4) (1, 5) (1, 6) (1, 7) (1, 8) (1, 9) (1, 10) (1, 11) (1, 12) (1, 13)
+            (2, 1) (2, 2) (2, 3) (2, 4) (2, 5) (2, 6) (3, 1) (3, 2) (3, 3) (3, 4)
+            (4, 1) (4, 2) (4, 3) (5, 1) (5, 2) (6, 1) (6, 2))
+    };
+    (@ $f:ident, $l:ty, $rows:expr, $vectors:expr, $args:tt, $(($r:literal, $v:literal))*) => {
+        match ($rows, $vectors) {
+            $(($r, $v) => $f::<$l, $r, $v> $args,)*
+            _ => unreachable!("tiles of that size are not made"),
+        }
+    };
+}
+
+/// How `rows` times `vectors` are cut into tiles: all rows at once if their sums fit 12 registers, else row by row, the vectors
+/// in equal parts of at most `most`.
+fn tile(rows: usize, vectors: usize, most: usize) -> (usize, usize) {
+    if rows * vectors <= 12 && rows <= 6 { (rows, vectors) } else { (1, vectors.div_ceil(vectors.div_ceil(most))) }
+}
+
+/// One gradient that is not zero, and where its partner begins.
+#[derive(Debug, Clone, Copy, Default)]
+struct Term {
+    at: u32,
+    g: f32,
+}
+
+/// The gradients of a pooled output that are not zero, in lists.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    terms: Vec<Term>,
+    /// Where each list ends.
+    ends: Vec<u32>,
+}
+
+impl Terms {
+    /// Room for the terms of one unit.
+    pub(crate) fn new(s: ConvShape) -> Self {
+        let windows = (s.ho() / 2) * (s.wo() / 2);
+        let lists = windows.max(s.cout) * LANES;
+        Self { terms: vec![Term::default(); s.cout * windows * LANES], ends: Vec::with_capacity(lists) }
+    }
+
+    fn start(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
+        assert_eq!(g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
+        assert_eq!(g.len(), winners.len());
+        assert!(g.len() <= self.terms.len());
+        self.ends.clear();
+    }
+
+    fn of(&self, lists: Range<usize>) -> &[Term] {
+        let start = if lists.start == 0 { 0 } else { self.ends[lists.start - 1] };
+        &self.terms[start as usize..self.ends[lists.end - 1] as usize]
+    }
+
+    fn largest(&self) -> usize {
+        let used = self.ends.last().map_or(0, |&end| end as usize);
+        self.terms[..used].iter().map(|t| t.at).fold(0, |a, b| if b > a { b } else { a }) as usize
+    }
+
+    /// Lists `[cout][image]` of the windows, pointing into the input; `g` and `winners` are `[cout][window][lane]`.
+    pub(crate) fn for_weights(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
+        let (hp, wp) = (s.ho() / 2, s.wo() / 2);
+        let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
+        let shift = [0, s.cin, line, line + s.cin];
+        self.start(g, winners, s);
+        let mut n = 0;
+        for (g, winners) in g.chunks_exact(hp * wp * LANES).zip(winners.chunks_exact(hp * wp * LANES)) {
+            for image in 0..LANES {
+                let mut from = image;
+                for r in 0..hp {
+                    let mut at = image * stride + 2 * r * line;
+                    for _ in 0..wp {
+                        // SAFETY: `from` runs through one channel; n is at most the number of gradients seen, and `start`
+                        // made room for all of them.
+                        unsafe {
+                            let g = *g.get_unchecked(from);
+                            let at = at + shift[usize::from(*winners.get_unchecked(from) & 3)];
+                            // Written always, kept if not zero: a branch would be guessed wrong too often.
+                            *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g };
+                            n += usize::from(g != 0.0);
+                        }
+                        at += 2 * s.cin;
+                        from += LANES;
+                    }
+                }
+                self.ends.push(n as u32);
+            }
+        }
+    }
+
+    /// Lists `[image][window]` of the channels, pointing into the packed weights.
+    pub(crate) fn for_input(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
+        let windows = (s.ho() / 2) * (s.wo() / 2);
+        let step = packed_row(s);
+        // A winner one row down reads the kernel one row up, one column right reads it one pixel left.
+        let shift = [step + s.cin, step, s.cin, 0];
+        self.start(g, winners, s);
+        let mut n = 0;
+        for image in 0..LANES {
+            for window in 0..windows {
+                let (mut from, mut at) = (window * LANES + image, 0);
+                for _ in 0..s.cout {
+                    // SAFETY: as above; `from` runs through all channels at this window and image.
+                    unsafe {
+                        let g = *g.get_unchecked(from);
+                        let at = at + shift[usize::from(*winners.get_unchecked(from) & 3)];
+                        *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g };
+                        n += usize::from(g != 0.0);
+                    }
+                    at += (s.k + 2) * step;
+                    from += windows * LANES;
+                }
+                self.ends.push(n as u32);
+            }
+        }
+    }
+}
+
+/// `grad += d loss / d weights` of one unit, as `[cout][k][kernel_vectors * LANES]`, the columns `[k][cin]`.
+pub(crate) struct Weights<'a> {
+    pub grad: &'a mut [f32],
+    /// The input with channels last, as [`channels_last::FromLanes`] leaves it.
+    pub x: &'a [f32],
+    /// From [`Terms::for_weights`].
+    pub terms: &'a Terms,
+    pub shape: ConvShape,
+}
+
+impl Kernel for Weights<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) {
+        let s = self.shape;
+        let vectors = kernel_vectors(s);
+        let stride = channels_last::stride(s.h * s.w, s.cin);
+        assert_eq!(self.grad.len(), s.cout * s.k * vectors * LANES);
+        assert_eq!(self.x.len(), LANES * stride);
+        assert_eq!(self.terms.ends.len(), s.cout * LANES);
+        debug_assert!(self.terms.largest() <= (LANES - 1) * stride + (s.ho() * s.w + s.wo()) * s.cin);
+        let (rows, wide) = tile(s.k, vectors, 13);
+        // Images that stay in the first cache together.
+        let images = (6144 / stride).clamp(1, LANES);
+        for first in (0..LANES).step_by(images) {
+            let last = (first + images).min(LANES);
+            for channel in 0..s.cout {
+                for row in (0..s.k).step_by(rows) {
+                    for vector in (0..vectors).step_by(wide) {
+                        let wide = wide.min(vectors - vector);
+                        let from = (row, vector);
+                        with_tile!(weights_tile, L, rows, wide, (&mut self, channel, from, first..last));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn weights_tile<L: Lanes, const R: usize, const V: usize>(
+    k: &mut Weights<'_>,
+    channel: usize,
+    (row, vector): (usize, usize),
+    images: Range<usize>,
+) {
+    let s = k.shape;
+    let line = s.w * s.cin;
+    let out = k.grad.as_mut_ptr().add(((channel * s.k + row) * kernel_vectors(s) + vector) * LANES);
+    let step = kernel_vectors(s) * LANES;
+    let mut acc: [[L; V]; R] = from_fn(|r| from_fn(|v| L::load(out.add(r * step + v * LANES))));
+    let x = k.x.as_ptr().add(row * line + vector * LANES);
+    for term in k.terms.of(channel * LANES + images.start..channel * LANES + images.end) {
+        let g = L::splat(term.g);
+        let x = x.add(term.at as usize);
+        for r in 0..R {
+            for v in 0..V {
+                acc[r][v] = L::load(x.add(r * line + v * LANES)).fma(g, acc[r][v]);
+            }
+        }
+    }
+    for r in 0..R {
+        for v in 0..V {
+            acc[r][v].store(out.add(r * step + v * LANES));
+        }
+    }
+}
+
+/// Adds the gradients of [`Weights`] to those of PyTorch's layout, `[cout][cin][k][k]`.
+pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
+    let step = kernel_vectors(s) * LANES;
+    for (o, out) in out.chunks_exact_mut(s.taps()).enumerate() {
+        for p in 0..s.k {
+            let row = &grad[(o * s.k + p) * step..][..s.k * s.cin];
+            for (q, channels) in row.chunks_exact(s.cin).enumerate() {
+                for (i, v) in channels.iter().enumerate() {
+                    out[(i * s.k + p) * s.k + q] += v;
+                }
+            }
+        }
+    }
+}
+
+/// Entries of a row of [`pack_input`].
+const fn packed_row(s: ConvShape) -> usize {
+    s.cin + area_vectors(s) * LANES
+}
+
+/// How long the weights for [`Input`] are.
+pub(crate) const fn packed_input(s: ConvShape) -> usize {
+    s.cout * (s.k + 2) * packed_row(s)
+}
+
+/// Weights for [`Input`]: rows `[k][cin]` with zeros around, `[cout][k + 2][packed_row]`, so that a window reads the kernel
+/// shifted by its winner without asking which it was.
+pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: ConvShape) {
+    let step = packed_row(s);
+    out.fill(0.0);
+    for (o, w) in weights.chunks_exact(s.taps()).enumerate() {
+        for p in 0..s.k {
+            let row = &mut out[(o * (s.k + 2) + p + 1) * step + s.cin..][..s.k * s.cin];
+            for (q, channels) in row.chunks_exact_mut(s.cin).enumerate() {
+                for (i, v) in channels.iter_mut().enumerate() {
+                    *v = w[(i * s.k + p) * s.k + q];
+                }
+            }
+        }
+    }
+}
+
+/// `dx := d loss / d input` of one unit, with channels last.
+pub(crate) struct Input<'a> {
+    pub dx: &'a mut [f32],
+    /// From [`Terms::for_input`].
+    pub terms: &'a Terms,
+    /// As [`pack_input`] leaves them.
+    pub weights: &'a [f32],
+    pub shape: ConvShape,
+}
+
+impl Kernel for Input<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(mut self) {
+        let s = self.shape;
+        assert_eq!(self.dx.len(), LANES * channels_last::stride(s.h * s.w, s.cin));
+        assert_eq!(self.terms.ends.len(), (s.ho() / 2) * (s.wo() / 2) * LANES);
+        debug_assert!(self.terms.largest() <= (s.cout - 1) * (s.k + 2) * packed_row(s) + packed_row(s) + s.cin);
+        assert_eq!(self.weights.len(), packed_input(s));
+        self.dx.fill(0.0);
+        let vectors = area_vectors(s);
+        let (rows, wide) = tile(s.k + 1, vectors, 8);
+        for row in (0..s.k + 1).step_by(rows) {
+            for vector in (0..vectors).step_by(wide) {
+                let wide = wide.min(vectors - vector);
+                with_tile!(input_tile, L, rows, wide, (&mut self, row, vector));
+            }
+        }
+    }
+}
+
+/// `R` rows and `V` vectors of the area of every window of every image.
+#[inline(always)]
+unsafe fn input_tile<L: Lanes, const R: usize, const V: usize>(k: &mut Input<'_>, row: usize, vector: usize) {
+    let s = k.shape;
+    let (hp, wp) = (s.ho() / 2, s.wo() / 2);
+    let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
+    let step = packed_row(s);
+    let w = k.weights.as_ptr().add(row * step + vector * LANES);
+    for image in 0..LANES {
+        let dx = k.dx.as_mut_ptr().add(image * stride + row * line + vector * LANES);
+        for r in 0..hp {
+            for c in 0..wp {
+                let dx = dx.add(2 * r * line + 2 * c * s.cin);
+                let mut acc: [[L; V]; R] = from_fn(|r| from_fn(|v| L::load(dx.add(r * line + v * LANES))));
+                let window = (image * hp + r) * wp + c;
+                for term in k.terms.of(window..window + 1) {
+                    let g = L::splat(term.g);
+                    let w = w.add(term.at as usize);
+                    for r in 0..R {
+                        for v in 0..V {
+                            acc[r][v] = L::load(w.add(r * step + v * LANES)).fma(g, acc[r][v]);
+                        }
+                    }
+                }
+                for r in 0..R {
+                    for v in 0..V {
+                        acc[r][v].store(dx.add(r * line + v * LANES));
+                    }
+                }
+            }
+        }
+    }
+}
