@@ -31,6 +31,14 @@ impl LiveLine {
         let _ = stderr.write_all(padded.as_bytes()).and_then(|()| stderr.flush());
     }
 
+    /// Shows a text, unless the last one is too recent.
+    pub(crate) fn update(&mut self, text: impl FnOnce() -> String) {
+        if Instant::now() >= self.due {
+            self.show(&text());
+            self.due = Instant::now() + PAUSE;
+        }
+    }
+
     /// Wipes the line, and the `^C` that a terminal may have written behind it.
     pub(crate) fn clear(&mut self) {
         if self.width > 0 {
@@ -43,10 +51,7 @@ impl LiveLine {
 
 impl Observer for LiveLine {
     fn record(&mut self, record: &Record) -> Option<StopReason> {
-        if Instant::now() >= self.due {
-            self.show(&line(record));
-            self.due = Instant::now() + PAUSE;
-        }
+        self.update(|| line(record));
         None
     }
 }

@@ -1,29 +1,33 @@
 //! `standoff data`: which datasets are here, whether they are genuine, and how to get them.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use clap::{Args, Subcommand};
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, Subcommand, ValueHint};
 use serde_json::{Value, json};
+use standoff::error::nearest;
 
 use crate::Exit;
+use crate::data::fetch::{Fetched, Fetcher};
 use crate::data::find::{Found, Source, absent, copies, find};
-use crate::data::known::{FASHION, KNOWN, Known};
+use crate::data::known::{FASHION, FILES, KNOWN, Known};
 use crate::data::places::Surroundings;
 use crate::data::verify::{Verdict, verify};
 use crate::files;
+use crate::live::LiveLine;
 use crate::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
 
 /// The arguments of `standoff data`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Datasets are looked for in $STANDOFF_DATA, in your cache folder, in every folder `data` above the working folder and
-above the executable, and in /usr/share/datasets. More complete copies come first.
+Datasets are looked for in $STANDOFF_DATA, in your cache folder, in every folder `data` above the
+working folder and above the executable, and in /usr/share/datasets. More complete copies come first.
 
 Examples:
   standoff data list
-  standoff data verify mnist       # compare SHA-256 with the well-known files")]
+  standoff data verify mnist       # compare SHA-256 with the well-known files
+  standoff data fetch fashion      # all ten classes, into your cache folder")]
 pub(crate) struct DataArgs {
     #[command(subcommand)]
     action: Action,
@@ -43,13 +47,36 @@ enum Action {
         #[arg(value_name = "NAME|FOLDER")]
         what: Vec<String>,
     },
+    /// Download the official files, and verify them
+    #[command(after_help = FETCH_HELP)]
+    Fetch {
+        /// Datasets; without any, all
+        #[arg(value_name = "NAME")]
+        what: Vec<String>,
+
+        /// The folder to put them in, each in a folder of its name [default: $STANDOFF_DATA, or your cache folder]
+        #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        to: Option<PathBuf>,
+
+        /// Fetch from this address instead of the usual ones
+        #[arg(long, value_name = "URL", hide = true)]
+        mirror: Option<String>,
+    },
 }
+
+const FETCH_HELP: &str = "\
+A download that broke off is continued by the next `fetch`. A file gets its name only once it is
+complete and genuine. The variables HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.";
 
 pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
     let around = Surroundings::real();
     match &args.action {
         Action::List { json } => list(*json, &around, screen),
         Action::Verify { what } => check(what, &around, screen),
+        Action::Fetch { what, to, mirror } => {
+            let target = to.clone().map_or_else(|| around.target(), Ok)?;
+            fetch(&named(what)?, &target, mirror.as_deref(), screen)
+        }
     }
 }
 
@@ -157,6 +184,61 @@ fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
         }
     }
     Ok(found)
+}
+
+/// The datasets that the user named, or all.
+fn named(what: &[String]) -> Result<Vec<&'static Known>> {
+    let known = |name: &String| {
+        Known::named(name).ok_or_else(|| {
+            let names = KNOWN.map(|k| k.name);
+            let hint = nearest(name, names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            anyhow!("there is no dataset `{name}`{hint} (there are: {})", names.join(", "))
+        })
+    };
+    if what.is_empty() { Ok(KNOWN.to_vec()) } else { what.iter().map(known).collect() }
+}
+
+fn fetch(what: &[&'static Known], target: &Path, mirror: Option<&str>, screen: &mut Screen) -> Result<Exit> {
+    for known in what {
+        let fetcher = Fetcher::new(known, target, mirror)?;
+        for which in 0..FILES.len() {
+            let mut progress = Progress::new(screen.is_live());
+            let fetched = fetcher.file(which, &mut |name, at, total| progress.show(known.name, name, (at, total)));
+            progress.clear();
+            let (path, how) = fetched?;
+            let word = match how {
+                Fetched::Now => paint(GOOD, "fetched"),
+                Fetched::Before => "present".to_owned(),
+            };
+            screen.result(&format!("{word}  {}\n", path.display()))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// How a download goes, on a terminal.
+struct Progress {
+    line: Option<LiveLine>,
+}
+
+impl Progress {
+    fn new(live: bool) -> Self {
+        Self { line: live.then(LiveLine::new) }
+    }
+
+    fn show(&mut self, dataset: &str, name: &str, (at, total): (u64, Option<u64>)) {
+        let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
+        let of = total.map(|total| format!(" of {}", mb(total))).unwrap_or_default();
+        if let Some(line) = &mut self.line {
+            line.update(|| format!("{dataset}: {name}  {}{of} MB", mb(at)));
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.clear();
+        }
+    }
 }
 
 fn line(file: &Path, verdict: &Verdict) -> String {

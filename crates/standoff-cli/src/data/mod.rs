@@ -1,6 +1,8 @@
 //! Where data comes from: the datasets that have a name, the places where they are looked for, and how they get there.
 
+pub mod fetch;
 pub mod find;
+mod http;
 pub mod known;
 pub mod places;
 pub mod verify;

@@ -1,9 +1,11 @@
 //! The real binary in a scratch folder: exit codes, what it prints where, and the files it writes.
 
 mod scratch;
+mod server;
 
 mod bad_input;
 mod data;
+mod data_fetch;
 mod inspect;
 mod lqr;
 mod race;

@@ -1,0 +1,148 @@
+//! Downloads the files of a dataset: every mirror in turn, verified, and never half a file under its name.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::http::Client;
+use super::known::{FILES, Known};
+use super::verify::{Verdict, verify_file};
+use crate::files;
+
+/// Attempts at one mirror while each brings a part of the file.
+const ATTEMPTS: usize = 10;
+
+/// How a file came to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetched {
+    /// It was there, and is genuine.
+    Before,
+    /// It was downloaded.
+    Now,
+}
+
+/// Who hears how a download goes: the name of the file, the bytes so far, and the bytes in all if known.
+pub type Listener<'a> = &'a mut dyn FnMut(&str, u64, Option<u64>);
+
+/// Downloads into one folder.
+#[derive(Debug)]
+pub struct Fetcher {
+    client: Client,
+    folder: PathBuf,
+    known: &'static Known,
+    mirrors: Vec<String>,
+}
+
+impl Fetcher {
+    /// For a dataset, into its folder below `target`. `mirror` replaces the usual ones.
+    pub fn new(known: &'static Known, target: &Path, mirror: Option<&str>) -> Result<Self> {
+        let folder = target.join(known.name);
+        fs::create_dir_all(&folder)
+            .map_err(|error| anyhow!("cannot make the folder {}: {}", files::name(&folder), files::plain(&error)))?;
+        let mirrors = match mirror {
+            Some(base) => vec![format!("{}/", base.trim_end_matches('/'))],
+            None => known.mirrors.iter().map(|m| (*m).to_owned()).collect(),
+        };
+        Ok(Self { client: Client::new(mirror.is_none()), folder, known, mirrors })
+    }
+
+    /// Fetches one of the [`FILES`], by its place.
+    pub fn file(&self, which: usize, listener: Listener<'_>) -> Result<(PathBuf, Fetched)> {
+        let (name, sum) = (format!("{}.gz", FILES[which]), self.known.editions[0].sums[which]);
+        let path = self.folder.join(&name);
+        if path.is_file() && verify_file(&path, sum) == Verdict::Genuine {
+            return Ok((path, Fetched::Before));
+        }
+        let part = self.folder.join(format!("{name}.part"));
+        let mut file = locked(&part)?;
+        let mut attempts = Vec::new();
+        for mirror in &self.mirrors {
+            let url = format!("{mirror}{name}");
+            let mut seen = |at: u64, total: Option<u64>| listener(&name, at, total);
+            match self.from(&url, (&mut file, &part), sum, &mut seen) {
+                Ok(()) => {
+                    file.sync_all().with_context(|| format!("cannot write {}", files::name(&part)))?;
+                    // Some systems do not rename an open file.
+                    drop(file);
+                    fs::rename(&part, &path).with_context(|| format!("cannot name the file {}", files::name(&path)))?;
+                    return Ok((path, Fetched::Now));
+                }
+                Err(failures) => attempts.extend(failures.into_iter().map(|why| format!("  {url}: {why}"))),
+            }
+        }
+        let empty = file.metadata().is_ok_and(|m| m.len() == 0);
+        drop(file);
+        if empty {
+            // Nothing worth continuing; that it cannot be deleted harms nobody.
+            let _ = fs::remove_file(&part);
+        }
+        Err(self.gave_up(&name, &attempts))
+    }
+
+    /// One mirror, as often as it brings more; every failure in words.
+    fn from(
+        &self,
+        url: &str,
+        (file, part): (&mut File, &Path),
+        sum: &str,
+        seen: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<(), Vec<String>> {
+        let mut failures = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let had = file.metadata().map_or(0, |m| m.len());
+            match self.client.complete(url, file, seen) {
+                Ok(()) => {
+                    let verdict = verify_file(part, sum);
+                    if verdict == Verdict::Genuine {
+                        return Ok(());
+                    }
+                    failures.push(match verdict {
+                        Verdict::Broken(why) => why,
+                        _ => "sends another file: the SHA-256 of its content is not that of the well-known one"
+                            .to_owned(),
+                    });
+                    // A part from elsewhere may be to blame: then once more, from the start.
+                    if file.set_len(0).is_err() || had == 0 {
+                        break;
+                    }
+                }
+                Err(failure) => {
+                    failures.push(failure.why);
+                    if !failure.progress {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(failures)
+    }
+
+    fn gave_up(&self, name: &str, attempts: &[String]) -> anyhow::Error {
+        let (title, folder) = (self.known.title, files::name(&self.folder));
+        anyhow!(
+            "{name} of {title} could not be fetched:\n{}\n\
+             What to do: behind a proxy, set HTTPS_PROXY=http://host:port; or get the files {} by other means, put them into {folder} \
+             and let `standoff data verify` look at it",
+            attempts.join("\n"),
+            FILES.map(|f| format!("{f}.gz")).join(", "),
+        )
+    }
+}
+
+/// Opens a part for this process alone: two that write to one file would spoil it.
+fn locked(part: &Path) -> Result<File> {
+    let shown = files::name(part);
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(part)
+        .map_err(|error| anyhow!("cannot write {shown}: {}", files::plain(&error)))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => bail!("another `standoff data fetch` is writing {shown}; wait for it"),
+        // A file system without locks is no reason to refuse.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
