@@ -3,6 +3,7 @@
 pub mod data;
 pub mod engine;
 mod error;
+pub mod fair;
 mod kernels;
 pub mod model;
 pub mod reference;

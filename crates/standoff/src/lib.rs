@@ -34,6 +34,7 @@ mod simd;
 mod solution;
 mod solve;
 mod stop;
+mod training;
 
 pub use constants::Constants;
 pub use error::Error;
@@ -48,3 +49,4 @@ pub use settings::Settings;
 pub use solution::Solution;
 pub use solve::{solve, solve_with};
 pub use stop::{Diagnosis, StopReason};
+pub use training::Training;

@@ -103,6 +103,16 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         self.calls
     }
 
+    /// Takes up counting where an earlier run left it.
+    pub(crate) fn set_calls(&mut self, calls: Calls) {
+        self.calls = calls;
+    }
+
+    /// The game, to look at.
+    pub fn game(&self) -> &G {
+        self.game
+    }
+
     /// Fails with the reason once a limit is reached. Inner loops ask this every iteration.
     pub fn budget(&self) -> Result<(), StopReason> {
         if self.limits.max_gradients.is_some_and(|most| self.calls.gradients() >= most) {

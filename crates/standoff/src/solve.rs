@@ -56,7 +56,7 @@ pub fn solve_with<G: Game>(
 }
 
 /// The start, checked and moved into the sets.
-fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G::Real>, Error> {
+pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G::Real>, Error> {
     let mut z = start.clone();
     for (player, v, set) in [("x", &mut z.x, game.x_set()), ("y", &mut z.y, game.y_set())] {
         if v.len() != set.dim() {

@@ -1,0 +1,140 @@
+//! The fair-classification game: `min over W, max over t in the simplex, of sum t_g L_g(W)`, `L_g` the mean cross-entropy of
+//! group g.
+
+mod batches;
+mod grouped;
+
+pub use batches::{Batching, Order};
+pub use grouped::Grouped;
+
+use crate::{Ask, Batch, Engine, Error, Loss, Model, Outcome};
+use batches::Batches;
+use standoff::{Game, Need, Set};
+use std::sync::Arc;
+
+/// Groups of samples, a model, and the mean loss of each group. Linear in y, so y answers exactly.
+///
+/// One pass per step: fixing x computes the losses of all groups and, if asked, all their gradients, and any weights y can be
+/// applied afterwards. A number that is not finite becomes a NaN value, and [`error`](Self::error) says where it appeared.
+#[derive(Debug)]
+pub struct GroupGame {
+    engine: Engine,
+    data: Arc<Grouped>,
+    batches: Batches,
+    outcome: Outcome,
+    error: Option<Error>,
+    x_set: Set<f32>,
+    y_set: Set<f32>,
+}
+
+impl GroupGame {
+    /// The game of a model on grouped data, on this many threads (0 for all the machine has).
+    pub fn new(model: &Model, data: Arc<Grouped>, batching: Batching, threads: usize) -> Result<Self, Error> {
+        data.check(model)?;
+        Ok(Self {
+            engine: Engine::new(model, threads)?,
+            batches: Batches::new(&data, batching)?,
+            x_set: Set::free(model.size()),
+            y_set: Set::simplex(data.groups(), 1.0).map_err(|e| Error::Mismatch(e.to_string()))?,
+            data,
+            outcome: Outcome::default(),
+            error: None,
+        })
+    }
+
+    /// The mean loss of each group at the x fixed last, on the batch at hand.
+    pub fn group_losses(&self) -> &[f64] {
+        &self.outcome.group_losses
+    }
+
+    /// The results of the last pass.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Why the last value was not finite, if it was not.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    fn pass(&mut self, x: &[f32], ask: Ask) -> Result<(), Error> {
+        self.engine.set_weights(x)?;
+        let (rows, ends) = self.batches.current(&self.data);
+        let batch = Batch { rows: Some(rows), ends, weights: None, ..self.data.all() };
+        self.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome)
+    }
+
+    /// `sum y_g L_g`, NaN after an error.
+    fn mixture(&self, y: &[f32]) -> f64 {
+        if self.error.is_some() {
+            return f64::NAN;
+        }
+        self.outcome.group_losses.iter().zip(y).map(|(l, &t)| l * f64::from(t)).sum()
+    }
+}
+
+impl Game for GroupGame {
+    type Real = f32;
+
+    fn x_set(&self) -> &Set<f32> {
+        &self.x_set
+    }
+
+    fn y_set(&self) -> &Set<f32> {
+        &self.y_set
+    }
+
+    fn fix(&mut self, x: &[f32], need: Need) {
+        let ask = match need {
+            Need::Values => Ask::Values,
+            Need::Gradients => Ask::Gradients,
+        };
+        self.error = self.pass(x, ask).err();
+    }
+
+    fn value(&mut self, y: &[f32]) -> f64 {
+        self.mixture(y)
+    }
+
+    fn grad_x(&mut self, y: &[f32], out: &mut [f32]) -> f64 {
+        let value = self.mixture(y);
+        if !value.is_finite() {
+            out.fill(f32::NAN);
+            return value;
+        }
+        out.fill(0.0);
+        for (gradient, &t) in self.outcome.gradients.iter().zip(y) {
+            if t != 0.0 {
+                for (o, g) in out.iter_mut().zip(gradient) {
+                    *o += t * g;
+                }
+            }
+        }
+        value
+    }
+
+    fn grad_y(&mut self, y: &[f32], out: &mut [f32]) -> f64 {
+        let value = self.mixture(y);
+        for (o, l) in out.iter_mut().zip(&self.outcome.group_losses) {
+            *o = if value.is_finite() { *l as f32 } else { f32::NAN };
+        }
+        value
+    }
+
+    fn linear_in_y(&self) -> bool {
+        true
+    }
+
+    fn resample(&mut self, step: u64) -> bool {
+        self.batches.resample(&self.data, step)
+    }
+
+    fn whole(&mut self) -> bool {
+        self.batches.whole()
+    }
+}

@@ -1,0 +1,92 @@
+//! Training: the loop of `solve.rs` opened up. The caller steps, measures when it likes, and saves and restores the whole state;
+//! the last pair counts, not the best.
+
+use crate::measure::Meter;
+use crate::methods::{Method, Visitor};
+use crate::oracle::Limits;
+use crate::solve::admit;
+use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
+
+/// A run that is stepped from outside.
+pub struct Training<'g, G: Game> {
+    f: Oracle<'g, G>,
+    method: Box<dyn Method<G>>,
+    z: Point<G::Real>,
+    /// The pair that is measured: x, and the y that answers it on all the data.
+    answered: Point<G::Real>,
+    meter: Meter<G::Real>,
+    step: u64,
+}
+
+impl<'g, G: Game> Training<'g, G> {
+    /// Starts at a point, which must have a finite value and finite gradients.
+    pub fn new(game: &'g mut G, start: &Point<G::Real>, method: Box<dyn Method<G>>) -> Result<Self, Error> {
+        let z = admit(game, start)?;
+        let mut f = Oracle::new(game, Limits::default());
+        let mut meter = Meter::new(&z, &Settings::default());
+        f.resample(0);
+        meter.refuse_bad_start(&mut f, &z)?;
+        Ok(Self { f, method, answered: z.clone(), z, meter, step: 0 })
+    }
+
+    /// One step: y answers, x moves. [`StopReason::Completed`] once the method's schedule is.
+    pub fn step(&mut self) -> Result<(), StopReason> {
+        self.f.resample(self.step);
+        self.method.answer(&mut self.f, &mut self.z)?;
+        self.method.advance(&mut self.f, &mut self.z)?;
+        self.step += 1;
+        Ok(())
+    }
+
+    /// Value and certificate on all the data, at x and the y that answers it there (a y with a memory is measured as it is).
+    /// Billed to nobody; `seconds` is the caller's clock.
+    pub fn measure(&mut self, seconds: f64) -> Result<Record, StopReason> {
+        let calls = self.f.calls();
+        self.answered.copy_from(&self.z);
+        self.f.whole();
+        self.method.answer(&mut self.f, &mut self.answered)?;
+        let mut record = self.meter.measure(&mut self.f, &self.answered, self.step, seconds);
+        self.f.set_calls(calls);
+        record.calls = calls;
+        Ok(record)
+    }
+
+    /// Steps made.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// The pair as it is.
+    pub fn point(&self) -> &Point<G::Real> {
+        &self.z
+    }
+
+    /// The pair measured last.
+    pub fn measured(&self) -> &Point<G::Real> {
+        &self.answered
+    }
+
+    /// The game.
+    pub fn game(&self) -> &G {
+        self.f.game()
+    }
+
+    /// The counts so far.
+    pub fn calls(&self) -> Calls {
+        self.f.calls()
+    }
+
+    /// Shows every piece of state that a continued run needs, by name. Saving and restoring are both such a visit.
+    pub fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        visitor.vector("x", &mut self.z.x);
+        visitor.vector("y", &mut self.z.y);
+        visitor.count("training_step", &mut self.step);
+        let mut calls = self.f.calls();
+        visitor.count("calls_fix", &mut calls.fix);
+        visitor.count("calls_value", &mut calls.value);
+        visitor.count("calls_grad_x", &mut calls.grad_x);
+        visitor.count("calls_grad_y", &mut calls.grad_y);
+        self.f.set_calls(calls);
+        self.method.visit(visitor);
+    }
+}
