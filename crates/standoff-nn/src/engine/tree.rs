@@ -194,10 +194,10 @@ impl Pass<'_> {
         match self.ask {
             Ask::Values => {}
             Ask::Gradients => {
-                let params = gradient.map(|g| {
-                    g.fill(0.0);
-                    g
-                });
+                let mut params = gradient;
+                if let Some(params) = params.as_deref_mut() {
+                    params.fill(0.0);
+                }
                 worker.backward(&engine.weights, &engine.stages, units, Back { params, input: false });
             }
             Ask::InputGradients => {

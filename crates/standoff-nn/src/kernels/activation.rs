@@ -124,7 +124,7 @@ impl Kernel for Forward<'_> {
                 A::forward(L::load(lane.as_ptr())).store(lane.as_mut_ptr());
             }
         }
-        with_activation!(self.act, go::<L>(self.x))
+        with_activation!(self.act, go::<L>(self.x));
     }
 }
 
