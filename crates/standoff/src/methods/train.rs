@@ -36,6 +36,24 @@ enum Inner<G: Game> {
 }
 
 /// An answer of y and a step of an optimiser, in turn.
+///
+/// ```
+/// use standoff::methods::{Reply, Train};
+/// use standoff::outer::{AdamOptions, Recipe, Schedule};
+/// use standoff::{Error, Settings, StopReason, formula::FormulaGame, solve_with};
+///
+/// # fn main() -> Result<(), Error> {
+/// let text = "objective = 'p[0]*(x - 1)^2 + p[1]*(x + 2)^2'\n[min.x]\n[max.p]\ndim = 2\nset = 'simplex'";
+/// let mut game = FormulaGame::from_toml(text, &mut |_| Err("no files".into()))?;
+/// let recipe = Recipe::adam(AdamOptions::default(), Schedule::new(&[(200, 0.05), (200, 0.005)])?);
+/// let mut train = Train::new(&game, Reply::Exact { lambda: 0.1 }, &recipe)?;
+/// let start = game.start();
+/// let end = solve_with(&mut game, &start, &mut train, &Settings::eps(1e-9), &mut ())?;
+/// assert_eq!(end.reason, StopReason::Completed);
+/// assert!((end.point.x[0] + 0.5).abs() < 0.05);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Train<G: Game> {
     inner: Inner<G>,
     regulariser: Regulariser<G::Real>,

@@ -7,7 +7,7 @@ use super::sgd::{not_negative, share};
 use crate::simd::{self, Pass};
 use crate::{Error, Real};
 
-/// What [`Adam`] may be told; the defaults are PyTorch's.
+/// What Adam may be told; the defaults are PyTorch's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamOptions {
     /// How slowly the means of the gradient and of its square forget, each from 0 to below 1.

@@ -3,7 +3,7 @@
 use super::rounded::{add, decay, mul};
 use crate::{Error, Real};
 
-/// What [`Sgd`] may be told; by default it is plain gradient descent.
+/// What SGD may be told; by default it is plain gradient descent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SgdOptions {
     /// The share of the last move that is kept, from 0 to below 1.
