@@ -7,12 +7,15 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueHint};
 use serde_json::{Value, json};
 use standoff::error::nearest;
+use standoff_nn::data::TableData;
 
 use crate::Exit;
 use crate::data::fetch::{Fetched, Fetcher};
 use crate::data::find::{Found, Source, absent, copies, find};
 use crate::data::known::{FASHION, FILES, KNOWN, Known};
 use crate::data::places::Surroundings;
+use crate::data::show;
+use crate::data::table::TableArgs;
 use crate::data::verify::{Verdict, verify};
 use crate::files;
 use crate::live::LiveLine;
@@ -27,6 +30,7 @@ working folder and above the executable, and in /usr/share/datasets. More comple
 Examples:
   standoff data list
   standoff data verify mnist       # compare SHA-256 with the well-known files
+  standoff data show people.csv --label pay --group sex
   standoff data fetch fashion      # all ten classes, into your cache folder")]
 pub(crate) struct DataArgs {
     #[command(subcommand)]
@@ -40,6 +44,19 @@ enum Action {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
+    },
+    /// Show how a dataset, a folder or a CSV file is understood
+    Show {
+        /// A dataset, a folder with IDX files, or a CSV file
+        #[arg(value_name = "NAME|FOLDER|FILE.csv")]
+        what: String,
+
+        /// Decides which rows go where
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+
+        #[command(flatten)]
+        table: TableArgs,
     },
     /// Compare every file with the well-known one (exit code 1 if one differs)
     Verify {
@@ -72,6 +89,7 @@ pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
     let around = Surroundings::real();
     match &args.action {
         Action::List { json } => list(*json, &around, screen),
+        Action::Show { what, seed, table } => show(what, *seed, table, &around, screen),
         Action::Verify { what } => check(what, &around, screen),
         Action::Fetch { what, to, mirror } => {
             let target = to.clone().map_or_else(|| around.target(), Ok)?;
@@ -136,6 +154,32 @@ fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value
         .map(|place| json!({ "folder": place.folder, "why": place.why, "exists": place.folder.is_dir() }))
         .collect();
     json!({ "datasets": datasets, "places": places })
+}
+
+fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+    match find(Some(what), &FASHION, around)? {
+        Source::Images(found) => {
+            if let Some(note) = found.note() {
+                screen.note(&note);
+            }
+            screen.result(&show::images(&found)?)?;
+        }
+        Source::Table(path) => {
+            let sheet = table.sheet(&path)?;
+            let columns = show::columns(&sheet);
+            if table.label.is_none() {
+                screen.result(&columns)?;
+                screen.note("with --label COLUMN, and --group COLUMNS if you like, the groups are shown too");
+                return Ok(Exit::Done);
+            }
+            let data = TableData::new(&sheet, &table.options(&sheet, seed)?)?;
+            screen.result(&format!("{columns}\n{}", show::groups(&data)))?;
+            for warning in &data.warnings {
+                screen.warn(warning);
+            }
+        }
+    }
+    Ok(Exit::Done)
 }
 
 fn check(what: &[String], around: &Surroundings, screen: &mut Screen) -> Result<Exit> {

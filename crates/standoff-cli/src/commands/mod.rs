@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Zoo(zoo::ZooArgs),
     /// Imitate an expert who steers a linear system
     Lqr(lqr::LqrArgs),
-    /// List, verify and fetch datasets
+    /// List, show, verify and fetch datasets
     Data(data::DataArgs),
     /// Write tab completions for a shell
     Completions(completions::CompletionsArgs),

@@ -5,6 +5,8 @@ pub mod find;
 mod http;
 pub mod known;
 pub mod places;
+pub mod show;
+pub mod table;
 pub mod verify;
 
 pub use find::{Found, Source, find};

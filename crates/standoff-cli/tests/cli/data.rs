@@ -64,3 +64,35 @@ fn what_cannot_be_verified_is_refused() {
     data(&scratch, &["verify", "minst"]).refuses(&["did you mean `mnist`?"]);
     data(&scratch, &["verify", "."]).refuses(&["has neither the files"]);
 }
+
+#[test]
+fn a_table_is_shown_as_it_is_understood() {
+    let scratch = Scratch::new();
+    let people = bundled("../examples/people.csv");
+    let people = people.to_str().expect("UTF-8");
+    let run = data(&scratch, &["show", people]).exits(0);
+    assert!(run.stdout.starts_with("800 rows\n") && run.stderr.contains("--label"), "{run:#?}");
+    let line = |name: &str| run.stdout.lines().find(|l| l.starts_with(name)).expect("a line").to_owned();
+    assert!(line("age").contains("numbers") && line("job").contains("words"), "{run:#?}");
+    let run = data(&scratch, &["show", people, "--label", "pay", "--group", "sex,region", "--validation-split", "0.1"]);
+    let run = run.exits(0);
+    for word in ["classes of `pay`: high, low", "sex=F, region=island", "validation"] {
+        assert!(run.stdout.contains(word), "no `{word}` in {run:#?}");
+    }
+    assert!(run.stderr.contains("too few to trust: sex=F, region=island"), "{run:#?}");
+    data(&scratch, &["show", people, "--label", "wage"]).refuses(&["has no column `wage`", "schooling"]);
+    data(&scratch, &["show", people, "--label", "pay", "--test-split", "2"]).refuses(&["the test share is 2"]);
+    let slip = Scratch::with(&[("slip.csv", &format!("x;y\n{}l0;a\n", "1,5;a\n2,5;b\n".repeat(10)))]);
+    data(&slip, &["show", "slip.csv", "--label", "y"])
+        .refuses(&["`slip.csv`: line 22, column `x`: `l0` is not a number"]);
+}
+
+#[test]
+fn images_are_shown_by_class() {
+    let scratch = Scratch::new();
+    let run = data(&scratch, &["show", "fashion"]).exits(0);
+    assert!(
+        run.stdout.contains("28 x 28 pixels") && run.stdout.contains("Ankle boot") == !run.stderr.contains("only 4")
+    );
+    assert!(run.stdout.lines().any(|l| l.starts_with("6 ") && l.contains("Shirt") && l.contains("6,000")), "{run:#?}");
+}

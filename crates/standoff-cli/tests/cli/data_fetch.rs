@@ -125,6 +125,15 @@ fn a_server_that_knows_no_ranges_sends_it_all_again() {
 }
 
 #[test]
+fn another_part_than_the_one_asked_for_is_not_taken() {
+    let scratch = Scratch::new();
+    let server = Server::new(|request| Reply::rest(&bundled(request.file()), 3));
+    fs::create_dir_all(scratch.path("store/mnist")).expect("a folder");
+    fs::write(stored(&scratch, &format!("{}.part", FILES[0])), [7; 100]).expect("a part");
+    fetch(&scratch, &server.url).refuses(&["sent another part (`bytes 3-", "than the one from 100 on"]);
+}
+
+#[test]
 fn a_wrong_file_never_gets_the_name() {
     let scratch = Scratch::new();
     let server = Server::new(|_| Reply::whole(&bundled(FILES[1])));

@@ -7,4 +7,6 @@ mod table;
 
 pub use content::sha256;
 pub use images::{ImageData, ImageSet};
-pub use table::{Column, Kind, Preprocessing, Sheet, Split, TRUSTED_ROWS, Table, TableData, TableOptions};
+pub use table::{
+    Column, ColumnSummary, Kind, Preprocessing, Sheet, Split, TRUSTED_ROWS, Table, TableData, TableOptions,
+};

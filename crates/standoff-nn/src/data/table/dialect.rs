@@ -21,14 +21,14 @@ pub(super) fn decimal_comma(delimiter: u8) -> bool {
 
 /// The delimiter that gives most rows the same number of cells, with cells that look like cells.
 pub(super) fn delimiter(text: &str) -> u8 {
-    let mut best = (0.0, 1, DELIMITERS[0]);
+    let mut best = (0.0, DELIMITERS[0]);
     for candidate in DELIMITERS {
         let (quality, columns) = judge(&sample(text, candidate), candidate);
-        if columns > 1 && (quality > best.0 || (quality == best.0 && columns > best.1)) {
-            best = (quality, columns, candidate);
+        if columns > 1 && quality > best.0 {
+            best = (quality, candidate);
         }
     }
-    best.2
+    best.1
 }
 
 /// The first rows that are not blank.

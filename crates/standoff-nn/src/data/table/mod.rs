@@ -6,6 +6,7 @@ mod dialect;
 mod preprocessing;
 mod sheet;
 mod split;
+mod summary;
 mod value;
 
 pub use build::{TableData, TableOptions};
@@ -13,6 +14,7 @@ pub use column::{Column, Kind};
 pub use preprocessing::Preprocessing;
 pub use sheet::Sheet;
 pub use split::Split;
+pub use summary::ColumnSummary;
 
 /// A group with fewer test rows than this says little: its accuracy may be off by ten points and more.
 pub const TRUSTED_ROWS: usize = 30;
