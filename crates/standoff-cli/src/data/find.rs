@@ -63,11 +63,14 @@ pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
     for edition in known.editions {
         for place in &places {
             for name in edition.folders {
-                let folder = place.folder.join(name);
-                if found.iter().all(|f| !same(&f.folder, &folder))
-                    && let Some(files) = whole(&folder)
-                {
-                    found.push(Found { folder, files, known: Some((known, edition)) });
+                // The place may be the dataset's own folder, and not the one that holds it.
+                let own = place.folder.ends_with(name).then(|| place.folder.clone());
+                for folder in own.into_iter().chain([place.folder.join(name)]) {
+                    if found.iter().all(|f| !same(&f.folder, &folder))
+                        && let Some(files) = whole(&folder)
+                    {
+                        found.push(Found { folder, files, known: Some((known, edition)) });
+                    }
                 }
             }
         }

@@ -83,6 +83,20 @@ fn earlier_places_win() {
 }
 
 #[test]
+fn standoff_data_may_name_the_folder_of_the_dataset_itself() {
+    let (_keep, at) = scratch();
+    for folder in ["sets/fashion-mnist", "sets/FashionMNIST/raw", "mine/fashion"] {
+        dataset(&at(folder), &[1, 2], "");
+        let around = Surroundings { chosen: Some(at(folder)), ..Surroundings::default() };
+        assert_eq!(images(find(None, &FASHION, &around).expect("a dataset")).folder, at(folder));
+    }
+    // A folder that happens to have such a name may still hold datasets.
+    dataset(&at("other/mnist/mnist"), &[1, 2], "");
+    let around = Surroundings { chosen: Some(at("other/mnist")), ..Surroundings::default() };
+    assert!(find(None, &MNIST, &around).is_ok());
+}
+
+#[test]
 fn a_folder_holds_the_files_or_the_dataset() {
     let (_keep, at) = scratch();
     let nowhere = Surroundings::default();
