@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use standoff::error::nearest;
+use standoff_nn::model::weights::write_atomically;
 
 /// The largest game or result file. Real data belongs into `.npy` or `.csv` files beside the game.
 pub const MAX_TEXT: u64 = 64 << 20;
@@ -68,6 +69,16 @@ pub fn writable(path: &Path) -> Result<()> {
 /// Writes a whole file.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+}
+
+/// Writes a whole file: the old one, if any, stays whole until the new one is.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_atomically(path, bytes).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+}
+
+/// A field of a CSV file: quoted when it must be.
+pub fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 /// How a path is named in messages.

@@ -4,6 +4,7 @@
 //! ended without (not converged, not verified), 2 on an error and 130 when interrupted.
 
 pub mod data;
+pub mod fair;
 pub mod files;
 pub mod layout;
 pub mod number;

@@ -21,6 +21,9 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 /// Headings of tables.
 pub(crate) const HEAD: Style = Style::new().bold();
 
+/// Where there is no terminal.
+const WIDTH: usize = 100;
+
 /// `text` in a style; the escape codes are dropped on the way out where they are not wanted (`NO_COLOR`, files, pipes).
 pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
@@ -69,6 +72,12 @@ impl Screen {
             let _ = writeln!(text, "  caused by: {cause}");
         }
         self.stderr(&text);
+    }
+
+    /// How many characters a line of a result may have: the width of the terminal, else that of the help.
+    pub(crate) fn width(&self) -> usize {
+        let terminal = terminal_size::terminal_size_of(std::io::stdout());
+        terminal.map_or(WIDTH, |(width, _)| usize::from(width.0))
     }
 
     /// Whether a line that rewrites itself makes sense.

@@ -7,6 +7,7 @@ mod lqr;
 mod man;
 mod methods;
 mod plan;
+mod predict;
 mod race;
 mod rates;
 mod solve;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Zoo(zoo::ZooArgs),
     /// Imitate an expert who steers a linear system
     Lqr(lqr::LqrArgs),
+    /// Classify new data with a trained model
+    Predict(predict::PredictArgs),
     /// List, show, verify and fetch datasets
     Data(data::DataArgs),
     /// Write tab completions for a shell
@@ -60,6 +63,7 @@ impl Command {
             Self::Methods(args) => methods::run(args, screen),
             Self::Zoo(args) => zoo::run(args, screen),
             Self::Lqr(args) => lqr::run(args, screen),
+            Self::Predict(args) => predict::run(args, screen),
             Self::Data(args) => data::run(args, screen),
             Self::Completions(args) => completions::run(args, screen),
             Self::Man(args) => man::run(args, screen),

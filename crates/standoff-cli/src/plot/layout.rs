@@ -40,7 +40,10 @@ pub(super) fn sheet(charts: &[Chart], columns: usize) -> String {
 pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
     let (w, h) = chart.size;
     let legend = Legend::new(&chart.lines, h - TOP - BOTTOM);
-    let values = |of: fn(&(f64, f64)) -> f64| chart.lines.iter().flat_map(move |l| l.points.iter().map(of));
+    let values = |of: fn(&(f64, f64)) -> f64| {
+        let points = chart.lines.iter().flat_map(move |l| l.points.iter().map(of));
+        points.chain(chart.lines.iter().flat_map(Line::bars).flat_map(move |bar| bar.map(|end| of(&end))))
+    };
     let y = Scale::fit(&chart.y, values(|p| p.1), (h - BOTTOM, TOP));
     let numbers = y.ticks().iter().flat_map(|t| &t.label).map(|l| width(l, 12.0)).fold(0.0, f64::max);
     let left = numbers + 34.0;
@@ -125,6 +128,12 @@ fn lines(svg: &mut Svg, chart: &Chart, (x, y): (&Scale, &Scale), frame: Rect) {
     for &i in &order {
         draw_line(svg, &chart.lines[i], &pieces[i]);
         pieces[i].iter().for_each(|piece| space.run(piece));
+        for bar in chart.lines[i].bars().map(|bar| bar.map(|(u, v)| (x.place(u), y.place(v)))) {
+            svg.open("g", &[("class", &format!("series faint {}", chart.lines[i].look.class()))]);
+            svg.line("line", bar[0], bar[1]);
+            svg.close("g");
+            space.run(&bar);
+        }
         if let (Some(at), true) = (last(&pieces[i]), chart.lines[i].end != End::Plain) {
             space.block(at, 4.0);
         }
@@ -136,6 +145,19 @@ fn lines(svg: &mut Svg, chart: &Chart, (x, y): (&Scale, &Scale), frame: Rect) {
         svg.open("g", &[("class", &line.look.class())]);
         svg.text("name halo", (r.left, r.bottom - 2.5), Anchor::Start, &line.name);
         svg.close("g");
+    }
+}
+
+impl Line {
+    /// The ends of the bars through each point, as far as they are finite: along x, then along y.
+    fn bars(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
+        let both = |(&(u, v), &(a, b)): (&(f64, f64), &(f64, f64))| {
+            [(a, [(u - a, v), (u + a, v)]), (b, [(u, v - b), (u, v + b)])]
+        };
+        let bars = self.points.iter().zip(&self.errors).flat_map(both);
+        let drawn =
+            |(half, [p, q]): &(f64, [(f64, f64); 2])| *half > 0.0 && [p.0, p.1, q.0, q.1].iter().all(|v| v.is_finite());
+        bars.filter(drawn).map(|(_, bar)| bar)
     }
 }
 

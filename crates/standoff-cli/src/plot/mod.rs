@@ -74,6 +74,8 @@ pub struct Line {
     pub hover: String,
     /// The points, from left to right. Those that are not finite break the line.
     pub points: Vec<(f64, f64)>,
+    /// How far each point may be off, to either side along x and along y; empty for points without bars.
+    pub errors: Vec<(f64, f64)>,
     /// Colour, dashes and weight.
     pub look: Look,
     /// How the points are joined.

@@ -92,3 +92,18 @@ fn everything_is_inside_the_picture() {
         }
     }
 }
+
+#[test]
+fn bars_show_how_far_a_point_may_be_off() {
+    let mut chart = Chart::new("trade-off", Axis::linear("average"), Axis::linear("worst"));
+    let points = vec![(80.0, 70.0), (82.0, 75.0), (84.0, 60.0)];
+    let errors = vec![(1.0, 2.0), (0.5, f64::NAN), (0.0, 9.0)];
+    chart.lines.push(Line { name: "one".to_owned(), points, errors, join: Join::Marked, ..Line::default() });
+    let svg = chart.svg();
+    well_formed(&svg);
+    // Both bars of the first point, one of the second and of the third.
+    assert_eq!(svg.matches("<line class=\"line\"").count(), 4);
+    assert!(!svg.contains("NaN"));
+    // The axis holds the ends of the bars: 60 - 9 = 51.
+    assert!(svg.contains(">50<"), "{svg}");
+}

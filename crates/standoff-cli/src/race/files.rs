@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use standoff::race::{Lane, Score};
 
 use super::Race;
+use crate::files::field;
 
 const HEADER: &str =
     "game,family,method,eps,ending,gradients,grad_x,grad_y,values,value,x_upper,y_upper,seconds,estimated\n";
@@ -25,11 +26,6 @@ pub(crate) fn csv(race: &Race) -> String {
         }
     }
     out
-}
-
-/// Quoted when it must be.
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 /// Everything as one object. Numbers that are not finite become `null`.

@@ -238,5 +238,6 @@ fn line(lane: &Lane) -> Line {
         look: Look { strong: lane.method == "auto", ..Look::of(number(METHODS, lane.method)) },
         join: Join::Steps,
         end: if arrived.is_some() { End::Dot } else { End::Cross },
+        ..Line::default()
     }
 }

@@ -8,6 +8,7 @@ mod data;
 mod data_fetch;
 mod inspect;
 mod lqr;
+mod predict;
 mod race;
 mod readme;
 mod signals;

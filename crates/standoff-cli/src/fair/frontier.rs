@@ -1,0 +1,145 @@
+//! What the worst group costs: average against worst-group accuracy as lambda varies, as a table and as a chart.
+
+use std::fmt::Write as _;
+
+use super::grid::{Cell, Grid};
+use super::results::Results;
+use super::statistics::{Measured, Summary, summarise};
+use super::table::Unit;
+use crate::plot::{Axis, Chart, End, Line, Look};
+use crate::screen::{DIM, GOOD, HEAD, paint};
+
+/// The method whose lambda is swept.
+const SWEPT: &str = "minmax-reg";
+
+/// The methods in the order of the trade-off: the others as they were run, then the sweep by lambda.
+fn ordered(results: &Results) -> Vec<Measured> {
+    let (mut swept, mut all): (Vec<_>, Vec<_>) =
+        summarise(results).into_iter().partition(|m| m.variant.method == SWEPT);
+    swept.sort_by(|a, b| a.variant.lambda.total_cmp(&b.variant.lambda));
+    all.append(&mut swept);
+    all
+}
+
+/// Whether another method is at least as good on both counts, and better on one.
+fn is_beaten(own: &Measured, all: &[Measured]) -> bool {
+    let at = |m: &Measured| (m.average.mean, m.worst.mean);
+    let (average, worst) = at(own);
+    all.iter().map(at).any(|(a, w)| a >= average && w >= worst && (a > average || w > worst))
+}
+
+/// The trade-off for the terminal.
+pub fn render(results: &Results, width: usize) -> String {
+    let (unit, all) = (Unit::of(results), ordered(results));
+    let cell = |summary: &Summary| Cell { lines: vec![unit.spread(summary), unit.half(summary)], style: None };
+    let best = all.iter().map(|m| m.worst.mean).filter(|m| !m.is_nan()).max_by(f64::total_cmp);
+    let row = |m: &Measured| {
+        let mut cells = vec![cell(&m.average), cell(&m.worst)];
+        cells[1].style = (Some(m.worst.mean) == best).then_some(GOOD);
+        cells.push(Cell::plain(if is_beaten(m, &all) { "" } else { "*" }.to_owned()));
+        (name(m), cells)
+    };
+    let grid = Grid {
+        corner: "method",
+        layers: vec!["", "95%"],
+        heads: ["average", "worst group", "best"].map(str::to_owned).to_vec(),
+        rows: all.iter().map(row).collect(),
+    };
+    let mut out = format!("{}\n", paint(HEAD, "the trade-off between the average and the worst group"));
+    let _ = writeln!(out, "{}", paint(DIM, &unit.name()));
+    out.push_str(&grid.render(width));
+    let _ = writeln!(out, "{}", paint(DIM, "* no other method has both a better average and a better worst group"));
+    out
+}
+
+/// Lambda tells the swept ones apart.
+fn name(m: &Measured) -> String {
+    if m.variant.method == SWEPT { format!("{SWEPT} {}", m.variant.lambda) } else { m.variant.method.clone() }
+}
+
+/// The trade-off as an SVG file: a point per lambda with its 95 percent intervals, joined in the order of lambda.
+pub fn svg(results: &Results) -> String {
+    let (unit, all) = (Unit::of(results), ordered(results));
+    let axis = |what: &str| Axis::linear(&format!("{what}, {}", unit.name()));
+    let title = if results.title.is_empty() { "the worst group against the average" } else { &results.title };
+    let mut chart = Chart::new(title, axis("all groups"), axis("worst group"));
+    chart.size = (820.0, 460.0);
+    let point = |m: &Measured| (unit.factor() * m.average.mean, unit.factor() * m.worst.mean);
+    let swept: Vec<&Measured> = all.iter().filter(|m| m.variant.method == SWEPT).collect();
+    if swept.len() > 1 {
+        chart.lines.push(Line {
+            name: SWEPT.to_owned(),
+            note: "by lambda".to_owned(),
+            points: swept.iter().map(|m| point(m)).collect(),
+            look: Look { faint: true, ..Look::of(0) },
+            ..Line::default()
+        });
+    }
+    let mut others = 0;
+    for m in &all {
+        let at = point(m);
+        let half = |s: &Summary| unit.factor() * s.half.unwrap_or(0.0);
+        others += usize::from(m.variant.method != SWEPT);
+        chart.lines.push(Line {
+            name: if m.variant.method == SWEPT { format!("lambda {}", m.variant.lambda) } else { name(m) },
+            note: format!("{:.1} / {:.1}", at.0, at.1),
+            hover: format!("{}: average {:.2}, worst group {:.2}", name(m), at.0, at.1),
+            points: vec![at],
+            errors: vec![(half(&m.average), half(&m.worst))],
+            look: Look::of(if m.variant.method == SWEPT { 0 } else { others }),
+            end: End::Dot,
+            ..Line::default()
+        });
+    }
+    chart.file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::{example, run};
+    use super::*;
+
+    /// Lambda 0.1 as in the example, 1 in between, 10 beaten by `normal` in everything.
+    fn sweep() -> Results {
+        let mut results = example();
+        for (lambda, correct) in [(10.0, [800, 800, 600]), (1.0, [820, 810, 700])] {
+            for seed in 1..4 {
+                let shifted = correct.map(|c: usize| c + seed as usize);
+                results.runs.push(run("minmax-reg", lambda, seed, &shifted));
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn the_sweep_is_in_the_order_of_lambda_and_the_best_are_marked() {
+        let text = anstream::adapter::strip_str(&render(&sweep(), 80)).to_string();
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with(['n', 'm']) && line.contains('/')).collect();
+        let names: Vec<&str> = rows.iter().filter_map(|row| row.split("  ").next()).map(str::trim).collect();
+        assert_eq!(names, ["normal", "minmax", "minmax-reg 0.1", "minmax-reg 1", "minmax-reg 10"], "{text}");
+        let marked: Vec<bool> = rows.iter().map(|row| row.ends_with('*')).collect();
+        // minmax is beaten by lambda 0.1 on both counts.
+        assert_eq!(marked, [true, false, true, true, false], "{text}");
+        assert!(text.contains("average") && text.contains("\u{b1}"), "{text}");
+    }
+
+    #[test]
+    fn the_chart_has_a_point_and_its_intervals_for_every_lambda() {
+        let svg = svg(&sweep());
+        for name in ["lambda 0.1", "lambda 1", "lambda 10", "normal", "minmax"] {
+            assert!(svg.contains(&format!(">{name}<")), "{name}");
+        }
+        assert!(svg.starts_with("<?xml") && !svg.contains("NaN"));
+        assert_eq!(svg.matches("<line class=\"line\"").count(), 2 * 5, "{svg}");
+        assert!(svg.contains("minmax-reg 1: average 778.67, worst group 702.00"), "{svg}");
+    }
+
+    #[test]
+    fn one_seed_and_one_lambda_are_enough() {
+        let mut results = example();
+        results.runs.truncate(3);
+        let text = render(&results, 80);
+        assert!(text.contains("minmax-reg 0.1") && !text.contains('\u{b1}') && !text.contains("NaN"), "{text}");
+        assert_eq!(svg(&results).matches("<line class=\"line\"").count(), 0);
+    }
+}

@@ -1,0 +1,11 @@
+//! What `standoff fair` and `standoff predict` are made of: finished runs, what they say together, and what models say of new data.
+
+pub mod fairness;
+pub mod frontier;
+mod grid;
+pub mod judgement;
+pub mod predictor;
+pub mod questions;
+pub mod results;
+pub mod statistics;
+pub mod table;

@@ -1,0 +1,123 @@
+//! New data for a model: samples as it takes them, and what the data says of their classes and groups.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use standoff_nn::Samples;
+use standoff_nn::data::{Preprocessing, Sheet};
+
+use super::predictor::{Inputs, Predictor};
+use crate::data::find::{Found, Source, find};
+use crate::data::known::FASHION;
+use crate::data::places::Surroundings;
+use crate::files;
+use crate::number::count;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Numbers {
+    Floats(Vec<f32>),
+    Bytes { data: Vec<u8>, scale: f32 },
+}
+
+/// Samples to be classified.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Questions {
+    numbers: Numbers,
+    /// What a sample is found by: `line` of a file, or `image`, counted from 0.
+    pub key: &'static str,
+    /// Where each sample was found.
+    pub places: Vec<usize>,
+    /// The class of each sample; empty where the data does not say.
+    pub labels: Vec<u16>,
+    /// The group of each sample; empty where the data does not say.
+    pub groups: Vec<u16>,
+    /// The groups by number.
+    pub group_names: Vec<String>,
+    /// Whether the groups are something else than the classes, so that they can be treated differently.
+    pub apart: bool,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+impl Questions {
+    /// Finds what `--data` names and prepares it for a model.
+    pub fn find(data: &str, predictor: &Predictor, around: &Surroundings) -> Result<Self> {
+        match (&predictor.inputs, find(Some(data), &FASHION, around)?) {
+            (Inputs::Table(preprocessing), Source::Table(path)) => Self::table(preprocessing, &path),
+            (Inputs::Images { scale, classes }, Source::Images(found)) => {
+                Self::images(*scale, classes, &found, predictor)
+            }
+            (Inputs::Table(_), Source::Images(found)) => {
+                bail!("the model is for tables, {} holds images", files::name(&found.folder))
+            }
+            (Inputs::Images { .. }, Source::Table(path)) => {
+                bail!("the model is for images, {} is not a folder of IDX files", files::name(&path))
+            }
+        }
+    }
+
+    /// Samples as the engine takes them.
+    pub fn samples(&self) -> Samples<'_> {
+        match &self.numbers {
+            Numbers::Floats(data) => Samples::Floats(data),
+            Numbers::Bytes { data, scale } => Samples::Bytes { data, scale: *scale },
+        }
+    }
+
+    fn table(preprocessing: &Preprocessing, path: &Path) -> Result<Self> {
+        // Only a model of a table without a header knows its columns by number; else the first row has names.
+        let numbered = |name: &str| name.strip_prefix('c').is_some_and(|n| n.parse::<usize>().is_ok());
+        let header = preprocessing.columns.iter().any(|column| !numbered(&column.name));
+        let sheet = Sheet::open(path, header.then_some(true))?;
+        let names = preprocessing.columns.iter().map(|column| &column.name);
+        let missing: Vec<&String> = names.filter(|name| sheet.position(name).is_none()).collect();
+        if missing.len() > 1 {
+            let list: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+            let (file, has) = (files::name(path), sheet.columns().join(", "));
+            bail!("{file} has no columns {}, which the model needs (it has: {has})", list.join(", "));
+        }
+        let (table, notes) = preprocessing.encode(&sheet)?;
+        Ok(Self {
+            key: "line",
+            places: (0..sheet.len()).map(|row| sheet.line(row)).collect(),
+            numbers: Numbers::Floats(table.features),
+            labels: table.labels,
+            groups: table.groups,
+            group_names: table.group_names,
+            apart: !preprocessing.by_label(),
+            notes,
+        })
+    }
+
+    /// The test images of a dataset: those of the model's classes, or all where none has a class that it knows.
+    fn images(scale: f32, classes: &[String], found: &Found, predictor: &Predictor) -> Result<Self> {
+        let set = found.load(None)?.test;
+        let input = predictor.model().input();
+        if (input.channels, input.height, input.width) != (1, set.rows, set.cols) && input.size() != set.pixels() {
+            let folder = files::name(&found.folder);
+            bail!("the images of {folder} are {} x {}, the model takes {input}", set.rows, set.cols);
+        }
+        let class = |label: &u8| classes.iter().position(|name| *name == found.class_name(*label));
+        let known: Vec<Option<u16>> = set.labels.iter().map(|label| class(label).map(|c| c as u16)).collect();
+        let judged = known.iter().any(Option::is_some);
+        let places: Vec<usize> = (0..set.len()).filter(|i| !judged || known[*i].is_some()).collect();
+        let mut notes = Vec::new();
+        if !judged {
+            notes.push(format!("no image is of a class that the model knows ({}): none is judged", classes.join(", ")));
+        } else if places.len() < set.len() {
+            let (left, all) = (count((set.len() - places.len()) as u64), count(set.len() as u64));
+            notes.push(format!("{left} of {all} images are of classes that the model does not know and are left out"));
+        }
+        let labels: Vec<u16> = if judged { known.into_iter().flatten().collect() } else { Vec::new() };
+        Ok(Self {
+            numbers: Numbers::Bytes { data: places.iter().flat_map(|i| set.image(*i)).copied().collect(), scale },
+            key: "image",
+            places,
+            groups: labels.clone(),
+            labels,
+            group_names: classes.to_vec(),
+            apart: false,
+            notes,
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! What finished runs leave behind: `results.json` with everything, `results.csv` with a row per run and group.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+
+use super::statistics::{Measured, Summary, differences, summarise};
+use crate::files::{self, field};
+
+/// How the two files of a run folder are called.
+pub const FILES: [&str; 2] = ["results.json", "results.csv"];
+
+/// One finished run: a method, a seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// `normal`, `minmax`, `minmax-reg`, `group-dro`, ...
+    pub method: String,
+    /// The weight of the regulariser; 0 without.
+    pub lambda: f64,
+    /// The seed; runs of one seed start from the same weights.
+    pub seed: u64,
+    /// One per group, on the test part.
+    pub test: Vec<GroupScore>,
+    /// The mean loss of each group on the training part.
+    #[serde(deserialize_with = "list")]
+    pub train_losses: Vec<f64>,
+    /// y: the weight of each group at the end.
+    #[serde(deserialize_with = "list")]
+    pub weights: Vec<f64>,
+    /// Lower and upper bound of what x could still gain, on all training data.
+    #[serde(deserialize_with = "pair")]
+    pub x_gap: [f64; 2],
+    /// Lower and upper bound of what y could still gain, on all training data.
+    #[serde(deserialize_with = "pair")]
+    pub y_gap: [f64; 2],
+    /// `f(x, y)` on all training data.
+    #[serde(deserialize_with = "scalar")]
+    pub value: f64,
+    /// Steps of x.
+    pub steps: u64,
+    /// How long it took.
+    #[serde(deserialize_with = "scalar")]
+    pub seconds: f64,
+    /// For tables only.
+    pub fairness: Option<Fairness>,
+}
+
+/// How a group was classified.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GroupScore {
+    /// Samples predicted as labelled.
+    pub correct: usize,
+    /// All samples.
+    pub total: usize,
+    /// Their mean loss.
+    #[serde(deserialize_with = "scalar")]
+    pub loss: f64,
+}
+
+/// How differently groups are treated, as [`fairness`](super::fairness::fairness) defines it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Fairness {
+    /// The largest difference between groups in how often a class is predicted.
+    #[serde(deserialize_with = "scalar")]
+    pub demographic_parity: f64,
+    /// The same among samples that have the class, or among those that do not; the larger of the two.
+    #[serde(deserialize_with = "scalar")]
+    pub equalised_odds: f64,
+}
+
+/// What the paper reports of a method: mean and standard deviation, in the unit of its table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PaperRow {
+    /// The method, by the name that it has here.
+    pub method: String,
+    /// Per group.
+    pub groups: Vec<[f64; 2]>,
+    /// Of the worst group, where it is reported.
+    #[serde(default)]
+    pub worst: Option<[f64; 2]>,
+}
+
+/// Runs that belong together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// What was run, in a line.
+    pub title: String,
+    /// The groups, in the order of every list of them.
+    pub group_names: Vec<String>,
+    /// Show counts out of this, as the paper does (1000), when all groups have that size.
+    pub out_of: Option<usize>,
+    /// The runs, in any order; methods are told in the order of their first run.
+    pub runs: Vec<RunResult>,
+    /// The paper's own rows; may be empty.
+    #[serde(default)]
+    pub paper: Vec<PaperRow>,
+}
+
+/// A method as it was run: the same method with another lambda is another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// The method.
+    pub method: String,
+    /// Its lambda.
+    pub lambda: f64,
+}
+
+impl RunResult {
+    /// The share of a group's test samples that were predicted as labelled; NaN for a group without any.
+    pub fn accuracy(&self, group: usize) -> f64 {
+        let score = self.test.get(group).filter(|score| score.total > 0);
+        score.map_or(f64::NAN, |score| score.correct as f64 / score.total as f64)
+    }
+
+    /// The smallest accuracy of a group.
+    pub fn worst(&self) -> f64 {
+        let accuracies = (0..self.test.len()).map(|group| self.accuracy(group)).filter(|a| !a.is_nan());
+        accuracies.min_by(f64::total_cmp).unwrap_or(f64::NAN)
+    }
+
+    /// The accuracy on all test samples together.
+    pub fn average(&self) -> f64 {
+        let (correct, total) = self.test.iter().fold((0, 0), |(c, t), score| (c + score.correct, t + score.total));
+        if total == 0 { f64::NAN } else { correct as f64 / total as f64 }
+    }
+
+    /// Whether it is a run of that method with that lambda.
+    pub fn is(&self, variant: &Variant) -> bool {
+        self.method == variant.method && self.lambda == variant.lambda
+    }
+}
+
+impl Results {
+    /// The methods, in the order of their first runs.
+    pub fn variants(&self) -> Vec<Variant> {
+        let mut found: Vec<Variant> = Vec::new();
+        for run in &self.runs {
+            if !found.iter().any(|variant| run.is(variant)) {
+                found.push(Variant { method: run.method.clone(), lambda: run.lambda });
+            }
+        }
+        found
+    }
+
+    /// The runs of a method.
+    pub fn of<'a>(&'a self, variant: &'a Variant) -> impl Iterator<Item = &'a RunResult> {
+        self.runs.iter().filter(move |run| run.is(variant))
+    }
+
+    /// What a method is called: with its lambda where several were run.
+    pub fn label(&self, variant: &Variant) -> String {
+        let Variant { method, lambda } = variant;
+        let several = self.runs.iter().any(|run| run.method == *method && run.lambda != *lambda);
+        if several { format!("{method} {lambda}") } else { method.clone() }
+    }
+
+    /// The size of every group, if accuracies are to be shown as counts out of it.
+    pub fn counted(&self) -> Option<usize> {
+        let size = self.out_of?;
+        let all = self.runs.iter().flat_map(|run| &run.test).all(|score| score.total == size);
+        all.then_some(size)
+    }
+
+    /// Writes both files into a folder; each is whole at any moment.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        files::replace(&folder.join(FILES[0]), format!("{:#}\n", self.json()).as_bytes())?;
+        files::replace(&folder.join(FILES[1]), self.csv().as_bytes())
+    }
+
+    /// Reads `results.json`, given itself or by its folder.
+    pub fn load(path: &Path) -> Result<Self> {
+        let path = if path.is_dir() { path.join(FILES[0]) } else { path.to_owned() };
+        let text = files::text(&path, "a result of `standoff fair`")?;
+        let read: Self = serde_json::from_str(&text)
+            .map_err(|error| anyhow!("{} is not a result of `standoff fair`: {error}", files::name(&path)))?;
+        let groups = read.group_names.len();
+        let fits = |run: &RunResult| [run.test.len(), run.train_losses.len(), run.weights.len()] == [groups; 3];
+        if let Some(run) = read.runs.iter().find(|run| !fits(run)) {
+            let (shown, RunResult { method, seed, .. }) = (files::name(&path), run);
+            bail!("{shown}: the run of {method} with seed {seed} does not have {groups} groups, as `group_names` has");
+        }
+        Ok(read)
+    }
+
+    /// Everything as one object, with the summary that the table shows. Numbers that are not finite become `null`.
+    pub fn json(&self) -> Value {
+        let mut all = serde_json::to_value(self).unwrap_or_default();
+        all["summary"] = summarise(self).iter().map(measured).collect();
+        all["differences"] = differences(self).iter().map(measured).collect();
+        all
+    }
+
+    /// A row per run and group.
+    pub fn csv(&self) -> String {
+        let mut out = HEADER.to_owned();
+        for run in &self.runs {
+            // `{:?}` of an f64 is the shortest text that reads back to the same number.
+            let ([xl, xu], [yl, yu]) = (run.x_gap, run.y_gap);
+            let fairness = run.fairness.map_or_else(
+                || ",".to_owned(),
+                |fairness| format!("{:?},{:?}", fairness.demographic_parity, fairness.equalised_odds),
+            );
+            for (g, score) in run.test.iter().enumerate() {
+                let name = self.group_names.get(g).map_or_else(|| g.to_string(), |name| field(name));
+                let of = |list: &[f64]| list.get(g).copied().unwrap_or(f64::NAN);
+                let (loss, weight) = (of(&run.train_losses), of(&run.weights));
+                let _ = write!(out, "{},{:?},{},{name},", field(&run.method), run.lambda, run.seed);
+                let _ = write!(out, "{},{},{:?},", score.correct, score.total, run.accuracy(g));
+                let _ = write!(out, "{:?},{loss:?},{weight:?},{xl:?},{xu:?},{yl:?},{yu:?},", score.loss);
+                let _ = writeln!(out, "{:?},{},{:?},{fairness}", run.value, run.steps, run.seconds);
+            }
+        }
+        out
+    }
+}
+
+const HEADER: &str = "method,lambda,seed,group,correct,total,accuracy,test_loss,train_loss,weight,\
+                      x_lower,x_upper,y_lower,y_upper,value,steps,seconds,demographic_parity,equalised_odds\n";
+
+/// Accuracies as shares of 1.
+fn measured(row: &Measured) -> Value {
+    let summary = |s: &Summary| {
+        json!({ "runs": s.count, "mean": s.mean, "deviation": s.deviation,
+                "lower": s.half.map(|half| s.mean - half), "upper": s.half.map(|half| s.mean + half) })
+    };
+    json!({
+        "method": row.variant.method,
+        "lambda": row.variant.lambda,
+        "groups": row.groups.iter().map(summary).collect::<Vec<_>>(),
+        "worst": summary(&row.worst),
+        "average": summary(&row.average),
+    })
+}
+
+/// `null` is how a number that is not finite is written.
+fn scalar<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
+    Ok(known(Option::deserialize(source)?))
+}
+
+fn list<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<f64>, D::Error> {
+    Ok(Vec::deserialize(source)?.into_iter().map(known).collect())
+}
+
+fn pair<'de, D: Deserializer<'de>>(source: D) -> Result<[f64; 2], D::Error> {
+    Ok(<[Option<f64>; 2]>::deserialize(source)?.map(known))
+}
+
+fn known(number: Option<f64>) -> f64 {
+    number.unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
