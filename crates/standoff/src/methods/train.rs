@@ -5,7 +5,7 @@
 use super::{Method, Visitor};
 use crate::inner::{Accelerated, Exact, Regulariser, Stop};
 use crate::outer::{Optimiser, Recipe};
-use crate::{Error, Game, Need, Oracle, Point, StopReason};
+use crate::{Error, Game, Need, Oracle, Point, Real, Set, StopReason, ops};
 
 /// How y answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +25,17 @@ pub enum Reply {
         /// When y has answered.
         stop: Stop,
     },
+    /// Exponentiated gradient with a memory, on a simplex: `y_i := y_i exp(rate * grad_i)`, normalised, once per step
+    /// (group DRO, agnostic federated learning).
+    Exponentiated {
+        /// The step.
+        rate: f64,
+    },
+    /// `y = softmax(tilt * grad_y)`, on a simplex: the maximiser with the entropy as regulariser (tilted losses, TERM).
+    Tilted {
+        /// 0 is the mean, infinity the maximum.
+        tilt: f64,
+    },
     /// y stays where it starts: minimisation of a fixed mixture.
     Held,
 }
@@ -32,6 +43,8 @@ pub enum Reply {
 enum Inner<G: Game> {
     Exact(Exact<G::Real>),
     Accelerated(Accelerated<G::Real>),
+    Exponentiated(f64, Vec<G::Real>),
+    Tilted(f64, Vec<G::Real>),
     Held,
 }
 
@@ -85,6 +98,8 @@ impl<G: Game> Train<G> {
                 let restart = (8.0 * smooth / lambda).sqrt().ceil() as u64;
                 (Inner::Accelerated(Accelerated::new(1.0 / smooth, restart, stop, m)), lambda)
             }
+            Reply::Exponentiated { rate } => (Inner::Exponentiated(on_simplex(game, "rate", rate)?, zeros(m)), 0.0),
+            Reply::Tilted { tilt } => (Inner::Tilted(on_simplex(game, "tilt", tilt)?, zeros(m)), 0.0),
             Reply::Held => (Inner::Held, 0.0),
         };
         Ok(Self { inner, regulariser: Regulariser { lambda, centre }, outer })
@@ -94,6 +109,42 @@ impl<G: Game> Train<G> {
     pub fn optimiser(&self) -> &Optimiser<G::Real> {
         &self.outer
     }
+}
+
+fn zeros<R: Real>(n: usize) -> Vec<R> {
+    vec![R::default(); n]
+}
+
+/// A positive number, for a Y that is a simplex.
+fn on_simplex<G: Game>(game: &G, name: &'static str, value: f64) -> Result<f64, Error> {
+    if !matches!(game.y_set(), Set::Simplex(_)) {
+        let why = "its exponential weights need Y to be a simplex".into();
+        return Err(Error::Unsuitable { method: "train", why });
+    }
+    let fine = value > 0.0 && value.is_finite();
+    if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
+}
+
+/// `y_i := y_i exp(rate * g_i)` or, without a memory, `exp(rate * g_i)`, normalised to the sum that y has.
+fn exponential<R: Real>(y: &mut [R], g: &[R], rate: f64, memory: bool) -> Result<(), StopReason> {
+    if !ops::all_finite(g) {
+        return Err(StopReason::NonFinite);
+    }
+    // The largest exponent becomes zero: nothing overflows.
+    let top = g.iter().map(|v| v.to_f64()).fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let whole: f64 = y.iter().map(|v| v.to_f64()).sum();
+    let mut sum = 0.0;
+    for (y, g) in y.iter_mut().zip(g) {
+        let old = if memory { y.to_f64() } else { 1.0 };
+        let new = old * (rate * (g.to_f64() - top)).exp();
+        sum += new;
+        *y = R::from_f64(new);
+    }
+    if !(sum > 0.0 && sum.is_finite()) {
+        return Err(StopReason::NonFinite);
+    }
+    y.iter_mut().for_each(|y| *y = R::from_f64(y.to_f64() * whole / sum));
+    Ok(())
 }
 
 /// Refuses games that have no exact answer.
@@ -115,11 +166,20 @@ impl<G: Game> Method<G> for Train<G> {
             // On a bounded Y a linear function has no maximiser only if it has a NaN.
             Inner::Exact(exact) => exact.run(f, &mut z.y, &self.regulariser).then_some(()).ok_or(StopReason::NonFinite),
             Inner::Accelerated(ascent) => ascent.run(f, &mut z.y, &self.regulariser),
-            Inner::Held => Ok(()),
+            Inner::Tilted(tilt, g) => {
+                f.grad_y(&z.y, g);
+                exponential(&mut z.y, g, *tilt, false)
+            }
+            // With a memory, y moves when x does: measuring must not move it.
+            Inner::Exponentiated(..) | Inner::Held => Ok(()),
         }
     }
 
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        if let Inner::Exponentiated(rate, g) = &mut self.inner {
+            f.grad_y(&z.y, g);
+            exponential(&mut z.y, g, *rate, true)?;
+        }
         self.outer.run(f, z)
     }
 
