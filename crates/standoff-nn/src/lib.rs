@@ -12,3 +12,8 @@ pub use engine::{Ask, Batch, Engine, Loss, Outcome, Samples, StageTime};
 pub use error::Error;
 pub use kernels::Isa;
 pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};
+
+/// The page on the engine, whose example is tried like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/engine.md")]
+struct EnginePage;

@@ -127,13 +127,13 @@ impl Engine {
     }
 }
 
-/// A leaf is a block of 16 images; where the weights of a dense layer do not stay in the cache beside it, four blocks share
-/// each reading of them.
+/// A leaf is two blocks of 16 images, which share one gradient to be summed; where the weights of a dense layer do not stay in
+/// the cache beside them, four blocks share each reading of the weights.
 fn leaf_units(stages: &[Stage]) -> usize {
     let largest = stages.iter().map(|stage| match stage.kind {
         Kind::Dense { n, k, .. } => n * k,
         _ => 0,
     });
-    let blocks = if largest.max().unwrap_or(0) > 1 << 16 { 4 } else { 1 };
+    let blocks = if largest.max().unwrap_or(0) > 1 << 16 { 4 } else { 2 };
     blocks * 16 / LANES
 }

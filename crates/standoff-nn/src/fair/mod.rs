@@ -21,6 +21,10 @@ pub struct GroupGame {
     engine: Engine,
     data: Arc<Grouped>,
     batches: Batches,
+    /// The share of samples that count, the worst ones; `None` for the game of groups.
+    tail: Option<f64>,
+    sample_weights: Vec<f32>,
+    order: Vec<u32>,
     outcome: Outcome,
     error: Option<Error>,
     x_set: Set<f32>,
@@ -37,9 +41,25 @@ impl GroupGame {
             x_set: Set::free(model.size()),
             y_set: Set::simplex(data.groups(), 1.0).map_err(|e| Error::Mismatch(e.to_string()))?,
             data,
+            tail: None,
+            sample_weights: Vec::new(),
+            order: Vec::new(),
             outcome: Outcome::default(),
             error: None,
         })
+    }
+
+    /// The conditional value at risk instead of groups: the mean loss of the worst `share` of the samples, whatever their group.
+    /// y is the weighting of the samples, found exactly when x is fixed and then frozen, so the simplex has one corner.
+    pub fn tail(mut self, share: f64) -> Result<Self, Error> {
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(Error::Mismatch(format!(
+                "the share of samples that count is {share}: want above 0, at most 1"
+            )));
+        }
+        self.tail = Some(share);
+        self.y_set = Set::simplex(1, 1.0).map_err(|e| Error::Mismatch(e.to_string()))?;
+        Ok(self)
     }
 
     /// The mean loss of each group at the x fixed last, on the batch at hand.
@@ -66,6 +86,13 @@ impl GroupGame {
         self.engine.set_weights(x)?;
         let (rows, ends) = self.batches.current(&self.data);
         let batch = Batch { rows: Some(rows), ends, weights: None, ..self.data.all() };
+        let Some(share) = self.tail else {
+            return self.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome);
+        };
+        self.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
+        worst(&mut self.sample_weights, &mut self.order, &self.outcome.losses, share);
+        let ends = [batch.len()];
+        let batch = Batch { ends: &ends, weights: Some(&self.sample_weights), ..batch };
         self.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome)
     }
 
@@ -75,6 +102,19 @@ impl GroupGame {
             return f64::NAN;
         }
         self.outcome.group_losses.iter().zip(y).map(|(l, &t)| l * f64::from(t)).sum()
+    }
+}
+
+/// Equal weights on the largest `share` of the losses, a fraction on the one at the edge; ties go to the first.
+fn worst(weights: &mut Vec<f32>, order: &mut Vec<u32>, losses: &[f32], share: f64) {
+    order.clear();
+    order.extend(0..losses.len() as u32);
+    order.sort_unstable_by(|&a, &b| losses[b as usize].total_cmp(&losses[a as usize]).then(a.cmp(&b)));
+    let count = share * losses.len() as f64;
+    weights.clear();
+    weights.resize(losses.len(), 0.0);
+    for (place, &sample) in order.iter().enumerate() {
+        weights[sample as usize] = ((count - place as f64).clamp(0.0, 1.0) / count) as f32;
     }
 }
 
