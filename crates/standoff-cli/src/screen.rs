@@ -80,6 +80,13 @@ impl Screen {
         terminal.map_or(WIDTH, |(width, _)| usize::from(width.0))
     }
 
+    /// How far something is, where no line can rewrite itself.
+    pub(crate) fn progress(&self, text: &str) {
+        if !self.quiet {
+            self.stderr(&format!("{text}\n"));
+        }
+    }
+
     /// Whether a line that rewrites itself makes sense.
     pub(crate) fn is_live(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()

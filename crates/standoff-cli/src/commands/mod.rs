@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod data;
+mod fair;
 mod lqr;
 mod man;
 mod methods;
@@ -23,6 +24,8 @@ use crate::screen::Screen;
 /// What the user asked for.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Train classifiers that do not fail their worst group
+    Fair(Box<fair::FairArgs>),
     /// Solve a game to a certificate
     Solve(solve::SolveArgs),
     /// Check a point: recompute its certificate from scratch
@@ -54,6 +57,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(&self, screen: &mut Screen) -> Result<Exit> {
         match self {
+            Self::Fair(args) => fair::run(args, screen),
             Self::Solve(args) => solve::run(args, screen),
             Self::Verify(args) => verify::run(args, screen),
             Self::Check(args) => check::run(args, screen),

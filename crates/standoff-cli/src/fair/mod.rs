@@ -1,11 +1,17 @@
 //! What `standoff fair` and `standoff predict` are made of: finished runs, what they say together, and what models say of new data.
 
+pub mod checkpoint;
+pub mod config;
 pub mod fairness;
 pub mod frontier;
 mod grid;
 pub mod judgement;
+pub mod method;
 pub mod predictor;
 pub mod questions;
 pub mod results;
+pub(crate) mod runs;
 pub mod statistics;
 pub mod table;
+pub mod task;
+pub mod train;

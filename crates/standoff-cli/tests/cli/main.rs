@@ -6,6 +6,7 @@ mod server;
 mod bad_input;
 mod data;
 mod data_fetch;
+mod fair;
 mod inspect;
 mod lqr;
 mod predict;

@@ -1,0 +1,291 @@
+//! `standoff fair`: classifiers that do not fail their worst group.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+
+use crate::Exit;
+use crate::data::table::TableArgs;
+use crate::fair::config::{BatchOrder, Columns, Config, Inner, Optimizer, Scale};
+use crate::fair::method::Method;
+use crate::fair::results::Results;
+use crate::fair::task::Task;
+use crate::fair::train::Control;
+use crate::fair::{frontier, runs, table};
+use crate::files;
+use crate::interrupt;
+use crate::screen::Screen;
+
+const AFTER: &str = "\
+Without arguments it runs experiments/fair-quick.toml: three methods on three classes of Fashion-MNIST, a minute on two cores.
+
+Examples:
+  standoff fair --seeds 10                          more seeds, narrower intervals
+  standoff fair --config experiments/fair-adam.toml an experiment of the paper
+  standoff fair --data people.csv --label income --group sex,race --model logistic
+  standoff fair --frontier                          average against worst group, lambda by lambda
+  standoff fair --resume runs/fair-1                go on after an interruption";
+
+/// Trains with and without the min-max objective, and compares the groups.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct FairArgs {
+    /// An experiment file; flags override it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// A dataset (fashion, mnist), a folder of IDX files, or a CSV file
+    #[arg(long, value_name = "NAME|FOLDER|FILE.csv")]
+    data: Option<String>,
+
+    /// The classes of an image set, each a group
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    classes: Option<Vec<u8>>,
+
+    /// fair-cnn, lenet, logistic, mlp, or a model file
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    model: Option<String>,
+
+    /// Outputs of the network [default: one per class]
+    #[arg(long, value_name = "N")]
+    outputs: Option<usize>,
+
+    /// How pixels are fed
+    #[arg(long)]
+    scale: Option<Scale>,
+
+    /// Start from these weights (PyTorch's names and layouts)
+    #[arg(long, value_name = "FILE.safetensors")]
+    init: Option<PathBuf>,
+
+    /// Which methods, in the order of the table
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    method: Option<Vec<Method>>,
+
+    /// The regulariser of minmax-reg; a list runs them all and shows the trade-off
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    lambda: Option<String>,
+
+    /// How y answers in minmax-reg
+    #[arg(long)]
+    inner: Option<Inner>,
+
+    /// The step of group-dro's weights
+    #[arg(long, value_name = "RATE")]
+    dro_rate: Option<f64>,
+
+    /// The tilt of `tilted`
+    #[arg(long, value_name = "T")]
+    tilt: Option<f64>,
+
+    /// The share of samples that `cvar` counts
+    #[arg(long, value_name = "SHARE")]
+    share: Option<f64>,
+
+    /// How the network moves
+    #[arg(long, alias = "optimiser")]
+    optimizer: Option<Optimizer>,
+
+    /// Momentum of sgd
+    #[arg(long, value_name = "M")]
+    momentum: Option<f64>,
+
+    /// Learning rate; a list makes stages of equal length
+    #[arg(long, value_name = "RATES", value_delimiter = ',')]
+    lr: Option<Vec<f64>>,
+
+    /// Steps in all; stages keep their shares
+    #[arg(long, value_name = "N", conflicts_with = "epochs")]
+    iterations: Option<u64>,
+
+    /// The same, counted in passes over the data
+    #[arg(long, value_name = "N")]
+    epochs: Option<u64>,
+
+    /// Samples per step, as many of each group; 0 for all
+    #[arg(long, value_name = "N")]
+    batch: Option<usize>,
+
+    /// The order of mini-batches
+    #[arg(long)]
+    order: Option<BatchOrder>,
+
+    /// How many runs per method; every method starts from the same points
+    #[arg(long, value_name = "N")]
+    seeds: Option<u64>,
+
+    /// The first seed
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+
+    /// Steps between measurements of the certificate
+    #[arg(long, value_name = "N")]
+    measure_every: Option<u64>,
+
+    /// Sweep lambda and show the trade-off between average and worst group
+    #[arg(long, conflicts_with = "resume")]
+    frontier: bool,
+
+    /// Threads [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+
+    /// Where to keep the run [default: runs/fair-1, runs/fair-2, ...]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+
+    /// Go on with an interrupted run
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    resume: Option<PathBuf>,
+
+    /// Print results as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    columns: TableArgs,
+}
+
+/// The lambdas of a sweep.
+const SWEEP: [f64; 6] = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0];
+
+pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
+    let (config, task, out) = match &args.resume {
+        Some(folder) => {
+            let path = folder.join("config.toml");
+            if !path.is_file() {
+                bail!("{} is no run: it has no config.toml", files::name(folder));
+            }
+            let config = Config::open(&path)?;
+            config.check()?;
+            let task = Task::load(&config)?;
+            (config, task, folder.clone())
+        }
+        None => {
+            let mut config = args.configure()?;
+            config.check()?;
+            // What is wrong with the data is said before a folder is made.
+            let task = Task::load(&config)?;
+            if let Some(epochs) = args.epochs {
+                config.stretch(epochs.saturating_mul(task.steps_per_epoch(config.batch)));
+                config.check()?;
+            }
+            task.check(&config)?;
+            let out = runs::new_folder(args.out.as_deref())?;
+            // Before anything is trained, so that even a run killed in its first second can be continued.
+            files::write(&out.join("config.toml"), &config.to_toml()?)?;
+            (config, task, out)
+        }
+    };
+    for warning in &task.warnings {
+        screen.warn(warning);
+    }
+    let lambdas = if config.lambdas.is_empty() { vec![config.lambda] } else { config.lambdas.clone() };
+    let specs = runs::specs(&config, &lambdas);
+    screen.note(&format!(
+        "{} runs of {} steps, kept in {}",
+        specs.len(),
+        crate::number::count(config.steps()),
+        files::name(&out)
+    ));
+    let control = Control { stop: interrupt::flag()?, ..Control::default() };
+    let Some(done) = runs::run_all(&task, &config, &specs, &out, args.threads, &control, screen)? else {
+        screen.note(&format!("interrupted and saved; go on with `standoff fair --resume {}`", out.display()));
+        return Ok(Exit::Interrupted);
+    };
+    let test = &task.test;
+    let size = test.group(0).len();
+    let same = (0..test.groups()).all(|g| test.group(g).len() == size);
+    let results = Results {
+        title: config.title.clone(),
+        group_names: task.groups.clone(),
+        out_of: (same && task.preprocessing.is_none()).then_some(size),
+        runs: done,
+        paper: config.paper.clone(),
+    };
+    results.save(&out)?;
+    if lambdas.len() > 1 {
+        files::write(&out.join("frontier.svg"), &frontier::svg(&results))?;
+    }
+    if args.json {
+        screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
+        return Ok(Exit::Done);
+    }
+    let width = screen.width();
+    let text = if lambdas.len() > 1 { frontier::render(&results, width) } else { table::render(&results, width) };
+    screen.result(&text)?;
+    screen.note(&format!("results.json, results.csv and the models are in {}", files::name(&out)));
+    Ok(Exit::Done)
+}
+
+impl FairArgs {
+    /// The experiment, with the flags on top.
+    fn configure(&self) -> Result<Config> {
+        let mut c = match &self.config {
+            Some(path) => Config::open(path)?,
+            None => Config::quick()?,
+        };
+        let csv =
+            self.data.as_ref().is_some_and(|d| d.to_lowercase().ends_with(".csv")) || self.columns.label.is_some();
+        if self.config.is_none() && (csv || self.data.is_some()) {
+            // The quick experiment is of three classes of one dataset; other data begins from the defaults.
+            let quick = c;
+            c = Config { schedule: quick.schedule, seeds: quick.seeds, ..Config::default() };
+            if csv {
+                (c.model, c.batch, c.biases) = ("logistic".into(), 0, "zero".into());
+                (c.optimizer, c.schedule) = (Optimizer::Adam, vec![(600, 0.03), (200, 0.003)]);
+            }
+        }
+        self.override_with_flags(&mut c)?;
+        if csv {
+            let t = &self.columns;
+            c.columns = Some(Columns {
+                label: t.label.clone().unwrap_or_default(),
+                group: t.group.clone(),
+                features: t.features.clone(),
+                categorical: t.categorical.clone(),
+                test_split: t.test_split,
+                validation_split: t.validation_split,
+                no_header: t.no_header,
+            });
+        }
+        Ok(c)
+    }
+
+    fn override_with_flags(&self, c: &mut Config) -> Result<()> {
+        macro_rules! take {
+            ($($flag:ident => $field:ident),* $(,)?) => { $(if let Some(v) = &self.$flag { c.$field = v.clone(); })* };
+        }
+        take!(data => data, classes => classes, model => model, outputs => outputs, scale => scale, method => methods,
+            inner => inner, dro_rate => dro_rate, tilt => tilt, share => share, optimizer => optimizer,
+            momentum => momentum, order => order, seeds => seeds, seed => seed, measure_every => measure_every);
+        if self.init.is_some() {
+            c.init.clone_from(&self.init);
+        }
+        if self.optimizer == Some(Optimizer::Gd) && self.batch.is_none() {
+            c.batch = 0;
+        }
+        if let Some(batch) = self.batch {
+            c.batch = batch;
+        }
+        if let Some(text) = &self.lambda {
+            let parsed: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
+            let list = parsed.map_err(|_| anyhow!("--lambda {text} is not a number or a list of numbers"))?;
+            match list[..] {
+                [one] => c.lambda = one,
+                _ => c.lambdas = list,
+            }
+        }
+        if self.frontier && c.lambdas.is_empty() {
+            c.lambdas = SWEEP.to_vec();
+        }
+        if let Some(rates) = &self.lr {
+            c.rates(rates);
+        }
+        if let Some(steps) = self.iterations {
+            c.stretch(steps);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! The state of a training in one file: its vectors as tensors, its counters as text, written whole or not at all.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use sha2::{Digest, Sha256};
+use standoff::methods::Visitor;
+use standoff_nn::model::weights::{Metadata, Tensor, encode, write_atomically};
+
+use crate::files;
+
+/// Named vectors and counters.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Checkpoint {
+    vectors: BTreeMap<String, Vec<f32>>,
+    facts: Metadata,
+}
+
+const SUM: &str = "sha256";
+
+impl Checkpoint {
+    /// A visitor that copies the state it is shown.
+    pub fn saver(&mut self) -> impl Visitor<f32> + '_ {
+        Saver(self)
+    }
+
+    /// A visitor that overwrites the state it is shown; ask it afterwards whether everything was there.
+    pub fn restorer(&self) -> Restorer<'_> {
+        Restorer { from: self, missing: None }
+    }
+
+    /// A fact of one's own.
+    pub fn set(&mut self, name: &str, value: &dyn ToString) {
+        self.facts.insert(name.into(), value.to_string());
+    }
+
+    /// A fact, by name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.facts.get(name).map(String::as_str)
+    }
+
+    /// Writes the file: beside its place first, then into it.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let shapes: Vec<[usize; 1]> = self.vectors.values().map(|v| [v.len()]).collect();
+        let tensors: Vec<Tensor<'_>> =
+            self.vectors.iter().zip(&shapes).map(|((name, values), shape)| Tensor { name, shape, values }).collect();
+        let mut facts = self.facts.clone();
+        facts.insert(SUM.into(), self.sum());
+        let written = write_atomically(path, &encode(&tensors, &facts));
+        written.map_err(|e| anyhow!("cannot write the checkpoint {}: {}", files::name(path), files::plain(&e)))
+    }
+
+    /// Reads a file, and refuses one that is not what was written.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = files::bytes(path, files::MAX_DATA)?;
+        Self::parse(&bytes).with_context(|| format!("the checkpoint {} cannot be used", files::name(path)))
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        let broken = |e: safetensors::SafeTensorError| anyhow!("it is damaged: {e}");
+        let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(broken)?;
+        let file = safetensors::SafeTensors::deserialize(bytes).map_err(broken)?;
+        let mut found = Self::default();
+        for (name, view) in file.tensors() {
+            let values = view.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+            found.vectors.insert(name, values);
+        }
+        found.facts = header.metadata().clone().unwrap_or_default().into_iter().collect();
+        let want = found.facts.remove(SUM).ok_or_else(|| anyhow!("it is damaged: it has no checksum"))?;
+        if want != found.sum() {
+            bail!("it is damaged: its checksum does not fit its content");
+        }
+        Ok(found)
+    }
+
+    /// Over everything, in a fixed order.
+    fn sum(&self) -> String {
+        let mut all = Sha256::new();
+        for (name, vector) in &self.vectors {
+            all.update((name.len() as u64).to_le_bytes());
+            all.update(name.as_bytes());
+            all.update((vector.len() as u64).to_le_bytes());
+            vector.iter().for_each(|v| all.update(v.to_le_bytes()));
+        }
+        for (name, fact) in &self.facts {
+            for part in [name, fact] {
+                all.update((part.len() as u64).to_le_bytes());
+                all.update(part.as_bytes());
+            }
+        }
+        all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+struct Saver<'a>(&'a mut Checkpoint);
+
+impl Visitor<f32> for Saver<'_> {
+    fn vector(&mut self, name: &str, v: &mut Vec<f32>) {
+        self.0.vectors.insert(name.into(), v.clone());
+    }
+    fn scalar(&mut self, name: &str, v: &mut f64) {
+        // Bits, not digits: nothing is rounded.
+        self.0.facts.insert(name.into(), format!("{:016x}", v.to_bits()));
+    }
+    fn count(&mut self, name: &str, v: &mut u64) {
+        self.0.facts.insert(name.into(), v.to_string());
+    }
+}
+
+/// Overwrites state.
+#[derive(Debug)]
+pub struct Restorer<'a> {
+    from: &'a Checkpoint,
+    missing: Option<String>,
+}
+
+impl Restorer<'_> {
+    /// Fails if something shown was not in the file, or of another size.
+    pub fn finish(self) -> Result<()> {
+        self.missing.map_or(Ok(()), |what| Err(anyhow!("the checkpoint has no fitting `{what}`; it is of another run")))
+    }
+
+    fn need<T>(&mut self, name: &str, found: Option<T>) -> Option<T> {
+        if found.is_none() && self.missing.is_none() {
+            self.missing = Some(name.into());
+        }
+        found
+    }
+}
+
+impl Visitor<f32> for Restorer<'_> {
+    fn vector(&mut self, name: &str, v: &mut Vec<f32>) {
+        let found = self.from.vectors.get(name).filter(|found| found.len() == v.len());
+        if let Some(found) = self.need(name, found) {
+            v.copy_from_slice(found);
+        }
+    }
+    fn scalar(&mut self, name: &str, v: &mut f64) {
+        let found = self.from.get(name).and_then(|text| u64::from_str_radix(text, 16).ok());
+        if let Some(bits) = self.need(name, found) {
+            *v = f64::from_bits(bits);
+        }
+    }
+    fn count(&mut self, name: &str, v: &mut u64) {
+        let found = self.from.get(name).and_then(|text| text.parse().ok());
+        if let Some(found) = self.need(name, found) {
+            *v = found;
+        }
+    }
+}
