@@ -8,7 +8,7 @@ mod kernels;
 pub mod model;
 pub mod reference;
 
-pub use engine::{Ask, Batch, Engine, Loss, Outcome, Samples, StageTime};
+pub use engine::{Ask, Batch, Bounds, Engine, Loss, Outcome, Region, Samples, StageTime};
 pub use error::Error;
 pub use kernels::Isa;
 pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};

@@ -1,6 +1,8 @@
 //! The plain network: one sample at a time, one layer after another, in `f64`. Slow, and what everything fast is tested against;
 //! it also tells where in a network a number stopped being finite.
 
+pub mod interval;
+
 use crate::{Layer, Model, Shape};
 
 /// The input of every layer, and last the logits: `values[i]` goes into layer i.

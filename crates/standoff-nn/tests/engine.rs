@@ -2,46 +2,9 @@
 
 mod common;
 
-use common::{Stream, apart, plain, weights};
-use standoff_nn::{Ask, Batch, Engine, Error, Isa, Layer, Loss, Model, Outcome, Samples, Shape};
-
-fn model(input: (usize, usize, usize), layers: &[Layer]) -> Model {
-    Model::new(Shape::new(input.0, input.1, input.2), layers).expect("fits")
-}
-
-use Layer::{Conv, Dense, Flatten, MaxPool, Relu, Tanh};
-
-const fn conv(kernel: usize, out: usize) -> Layer {
-    Conv { kernel, out }
-}
-
-/// Every kernel in shapes that leave rests everywhere.
-fn models() -> Vec<Model> {
-    vec![
-        model(
-            (1, 28, 28),
-            &[conv(3, 5), Tanh, MaxPool(2), conv(3, 10), Tanh, MaxPool(2), Flatten, Dense(100), Tanh, Dense(10)],
-        ),
-        model(
-            (1, 12, 12),
-            &[conv(5, 7), Relu, MaxPool(2), conv(3, 4), MaxPool(2), Relu, Flatten, Dense(13), Relu, Dense(10)],
-        ),
-        model((1, 1, 1), &[conv(1, 1), Tanh, Flatten, Dense(2)]),
-        model((3, 5, 5), &[conv(5, 4), Relu, Flatten, Dense(3)]),
-        model(
-            (2, 7, 9),
-            &[conv(2, 1), MaxPool(2), Tanh, conv(1, 2), Flatten, Dense(6), Tanh, Dense(7), Relu, Dense(2)],
-        ),
-        model((2, 9, 7), &[MaxPool(3), Tanh, conv(2, 8), Tanh, Relu, Flatten, Dense(3)]),
-        model((1, 11, 11), &[conv(3, 3), Tanh, MaxPool(3), conv(2, 2), Flatten, Dense(4)]),
-        model((4, 10, 10), &[conv(3, 1), Relu, conv(3, 6), Flatten, Relu, Dense(25), Dense(4)]),
-        model((1, 6, 6), &[conv(3, 2), MaxPool(2), MaxPool(2), Flatten, Dense(3)]),
-        model((1, 9, 9), &[conv(2, 5), Relu, MaxPool(2), Tanh, conv(3, 3), Relu, Flatten, Dense(3)]),
-        model((20, 1, 1), &[Dense(3)]),
-        model((784, 1, 1), &[Dense(100), Tanh, Dense(10)]),
-        model((300, 1, 1), &[Dense(300), Relu, Dense(3)]), // weights too large for a leaf of one block
-    ]
-}
+use common::{Stream, apart, conv, model, models, plain, weights};
+use standoff_nn::Layer::{Dense, Flatten, MaxPool};
+use standoff_nn::{Ask, Batch, Engine, Error, Isa, Loss, Model, Outcome, Samples};
 
 struct Case {
     rows: Vec<f32>,

@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Stream, weights};
+use standoff_nn::reference::interval::{self, Interval};
 use standoff_nn::{Layer, Loss, Model, Shape, reference};
 
-#[test]
-fn the_reference_has_the_gradients_of_its_values() {
+/// A model with a layer of every kind.
+fn every_layer() -> Model {
     let layers = [
         Layer::Conv { kernel: 2, out: 3 },
         Layer::Tanh,
@@ -18,7 +19,25 @@ fn the_reference_has_the_gradients_of_its_values() {
         Layer::Tanh,
         Layer::Dense(4),
     ];
-    let model = Model::new(Shape::new(2, 7, 8), &layers).expect("fits");
+    Model::new(Shape::new(2, 7, 8), &layers).expect("fits")
+}
+
+/// A number from parameters and the ends of the input.
+type Value<'a> = dyn Fn(&[f64], &Interval) -> f64 + 'a;
+
+fn central(v: &[f64], i: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
+    let h = 1e-6;
+    let mut v = v.to_vec();
+    let at = v[i];
+    v[i] = at + h;
+    let up = f(&v);
+    v[i] = at - h;
+    (up - f(&v)) / (2.0 * h)
+}
+
+#[test]
+fn the_reference_has_the_gradients_of_its_values() {
+    let model = every_layer();
     let mut stream = Stream::new(9);
     let params: Vec<f64> = weights(&model, &mut stream).iter().map(|&v| f64::from(v)).collect();
     let x: Vec<f64> = (0..model.input().size()).map(|_| f64::from(stream.signed())).collect();
@@ -32,17 +51,8 @@ fn the_reference_has_the_gradients_of_its_values() {
         let mut dz = [0.0; 4];
         loss.sample(&mut dz, values.last().expect("logits"), 1, 0);
         let (grad, dx) = reference::backward(&model, &params, &values, &dz);
-        let h = 1e-6;
-        let central = |v: &[f64], i: usize, f: &dyn Fn(&[f64]) -> f64| {
-            let mut v = v.to_vec();
-            let at = v[i];
-            v[i] = at + h;
-            let up = f(&v);
-            v[i] = at - h;
-            (up - f(&v)) / (2.0 * h)
-        };
         for i in 0..params.len() {
-            let d = central(&params, i, &|p| value(p, &x));
+            let d = central(&params, i, |p| value(p, &x));
             assert!(
                 (d - grad[i]).abs() < 1e-7 * (1.0 + d.abs()),
                 "{loss:?}, {}: {d} against {}",
@@ -51,8 +61,50 @@ fn the_reference_has_the_gradients_of_its_values() {
             );
         }
         for i in 0..x.len() {
-            let d = central(&x, i, &|x| value(&params, x));
+            let d = central(&x, i, |x| value(&params, x));
             assert!((d - dx[i]).abs() < 1e-7 * (1.0 + d.abs()), "{loss:?}, input {i}: {d} against {}", dx[i]);
+        }
+    }
+}
+
+#[test]
+fn the_reference_bounds_have_the_gradients_of_their_values() {
+    let model = every_layer();
+    let mut stream = Stream::new(19);
+    let params: Vec<f64> = weights(&model, &mut stream).iter().map(|&v| f64::from(v)).collect();
+    let x: Vec<f64> = (0..model.input().size()).map(|_| f64::from(stream.signed())).collect();
+    let input = Interval { lo: x.iter().map(|v| v - 0.1).collect(), hi: x.iter().map(|v| v + 0.1).collect() };
+    let (a, b) = ([0.7, -0.4, 0.2, 1.1], [-0.3, 0.9, 0.5, 0.1]);
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let close = |d: f64, g: f64, what: &str| assert!((d - g).abs() < 1e-7 * (1.0 + d.abs()), "{what}: {d} against {g}");
+    // Twice: through the bounds of the logits, and through the margins.
+    let ends = |params: &[f64], input: &Interval| {
+        let values = interval::forward(&model, params, input);
+        let z = values.last().expect("logits");
+        dot(&a, &z.lo) + dot(&b, &z.hi)
+    };
+    let margins = |params: &[f64], input: &Interval| {
+        let values = interval::forward(&model, params, input);
+        let m = interval::margins(&model, params, &values, 1);
+        Loss::CrossEntropy.sample(&mut [0.0; 4], &m, 1, 0)
+    };
+    let values = interval::forward(&model, &params, &input);
+    let mut dm = [0.0; 4];
+    Loss::CrossEntropy.sample(&mut dm, &interval::margins(&model, &params, &values, 1), 1, 0);
+    let dz = Interval { lo: a.to_vec(), hi: b.to_vec() };
+    let cases: [(&Value<'_>, (Vec<f64>, Interval)); 2] = [
+        (&ends, interval::backward(&model, &params, &values, &dz)),
+        (&margins, interval::margins_backward(&model, &params, &values, 1, &dm)),
+    ];
+    for (value, (grad, d)) in cases {
+        for i in 0..params.len() {
+            close(central(&params, i, |p| value(p, &input)), grad[i], &model.entry(i));
+        }
+        for i in 0..x.len() {
+            let lo = central(&input.lo, i, |lo| value(&params, &Interval { lo: lo.to_vec(), hi: input.hi.clone() }));
+            let hi = central(&input.hi, i, |hi| value(&params, &Interval { lo: input.lo.clone(), hi: hi.to_vec() }));
+            close(lo, d.lo[i], &format!("lower end {i}"));
+            close(hi, d.hi[i], &format!("upper end {i}"));
         }
     }
 }

@@ -5,6 +5,8 @@
 //! which leaf can be seen in a result. Memory grows with the leaf, not with the batch.
 
 mod batch;
+mod forest;
+mod interval;
 mod loss;
 mod packed;
 mod plan;
@@ -13,6 +15,7 @@ mod tree;
 mod worker;
 
 pub use batch::{Batch, Samples};
+pub use interval::{Bounds, Region};
 pub use loss::Loss;
 pub use profile::StageTime;
 
@@ -62,6 +65,7 @@ pub struct Engine {
     leaf: usize,
     threads: Option<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
+    interval: interval::Scratch,
     /// Gradients of the right-hand branches of the tree.
     spare: Mutex<Vec<Vec<f32>>>,
 }
@@ -95,6 +99,7 @@ impl Engine {
             leaf,
             threads: if threads > 1 { Some(pool(threads)?) } else { None },
             workers: Mutex::new(workers),
+            interval: interval::Scratch::default(),
             spare: Mutex::new(Vec::new()),
         })
     }

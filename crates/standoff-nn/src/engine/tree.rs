@@ -1,11 +1,11 @@
-//! The sum over a batch: a forest of one binary tree per group, whose leaves run on any thread.
+//! A pass: what a leaf of the batch computes, and where its results go.
 
+use super::forest::{Job, Part, Sum, put, take};
 use super::worker::{Back, Worker};
 use super::{Ask, Batch, Engine, Loss, Outcome, loss};
 use crate::Error;
 use crate::kernels::{Isa, LANES, transpose};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// What every leaf of a pass sees.
 struct Pass<'a> {
@@ -20,34 +20,22 @@ struct Out<'a> {
     losses: &'a mut [f32],
     predictions: &'a mut [u16],
     input_gradients: &'a mut [f32],
+    /// Entries of an input.
+    width: usize,
 }
 
-impl<'a> Out<'a> {
-    fn split(self, samples: usize, width: usize) -> (Out<'a>, Out<'a>) {
+impl Part for Out<'_> {
+    fn split(self, samples: usize) -> (Self, Self) {
+        let width = self.width;
         let (losses, losses_r) = self.losses.split_at_mut(samples);
         let (predictions, predictions_r) = self.predictions.split_at_mut(samples);
         let entries = if self.input_gradients.is_empty() { 0 } else { samples * width };
         let (input_gradients, input_gradients_r) = self.input_gradients.split_at_mut(entries);
         (
-            Out { losses, predictions, input_gradients },
-            Out { losses: losses_r, predictions: predictions_r, input_gradients: input_gradients_r },
+            Out { losses, predictions, input_gradients, width },
+            Out { losses: losses_r, predictions: predictions_r, input_gradients: input_gradients_r, width },
         )
     }
-}
-
-/// What is summed beside the gradient.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    loss: f64,
-    correct: usize,
-}
-
-/// One group: its samples, its results.
-struct Group<'a> {
-    places: Range<usize>,
-    out: Out<'a>,
-    gradient: Option<&'a mut [f32]>,
-    sum: &'a mut Sum,
 }
 
 impl Engine {
@@ -59,48 +47,35 @@ impl Engine {
         out.input_gradients.resize(if ask == Ask::InputGradients { n * width } else { 0 }, 0.0);
         out.gradients.resize_with(if ask == Ask::Gradients { groups } else { 0 }, Vec::new);
         out.gradients.iter_mut().for_each(|g| g.resize(self.model.size(), 0.0));
-        let mut sums = vec![Sum::default(); groups];
-        let mut rest = Out {
+        let results = Out {
             losses: &mut out.losses,
             predictions: &mut out.predictions,
             input_gradients: &mut out.input_gradients,
+            width,
         };
-        let mut gradients = out.gradients.iter_mut();
-        let mut forest = Vec::with_capacity(groups);
-        let mut start = 0;
-        for (&end, sum) in batch.ends.iter().zip(&mut sums) {
-            let (mine, others) = rest.split(end - start, width);
-            rest = others;
-            forest.push(Group { places: start..end, out: mine, gradient: gradients.next().map(|g| &mut g[..]), sum });
-            start = end;
-        }
         let pass = Pass { engine: self, batch, loss, ask };
-        match &self.threads {
-            Some(pool) => pool.install(|| pass.forest(&mut forest))?,
-            None => pass.forest(&mut forest)?,
-        }
-        drop(forest);
+        let sums = self.forest(batch.ends, results, &mut out.gradients, |job| pass.leaf(job))?;
         out.group_losses.clear();
         out.group_losses.extend(sums.iter().map(|s| s.loss));
         out.group_correct.clear();
-        out.group_correct.extend(sums.iter().map(|s| s.correct));
-        self.all_finite(out)
+        out.group_correct.extend(sums.iter().map(|s| s.count));
+        self.all_finite(&out.losses, &out.gradients, &out.input_gradients)
     }
 
     /// The last line of defence: nothing that is not finite leaves a pass.
-    fn all_finite(&self, out: &Outcome) -> Result<(), Error> {
+    pub(super) fn all_finite(&self, losses: &[f32], gradients: &[Vec<f32>], inputs: &[f32]) -> Result<(), Error> {
         let fail = |what: String| Err(Error::NonFinite(what));
-        if let Some(i) = out.losses.iter().position(|v| !v.is_finite()) {
-            return fail(format!("the loss of sample {i} of the batch is {}", out.losses[i]));
+        if let Some(i) = losses.iter().position(|v| !v.is_finite()) {
+            return fail(format!("the loss of sample {i} of the batch is {}", losses[i]));
         }
-        for (group, gradient) in out.gradients.iter().enumerate() {
+        for (group, gradient) in gradients.iter().enumerate() {
             if !gradient.iter().fold(true, |fine, v| fine & v.is_finite()) {
                 let i = gradient.iter().position(|v| !v.is_finite()).unwrap_or(0);
                 let name = self.model.entry(i);
                 return fail(format!("the gradient of group {group} with respect to {name} is {}", gradient[i]));
             }
         }
-        if let Some(i) = out.input_gradients.iter().position(|v| !v.is_finite()) {
+        if let Some(i) = inputs.iter().position(|v| !v.is_finite()) {
             return fail(format!("the input gradient of sample {} of the batch", i / self.model.input().size()));
         }
         Ok(())
@@ -108,84 +83,18 @@ impl Engine {
 }
 
 impl Pass<'_> {
-    /// Two halves of the work, at once if there are threads for it.
-    fn both<A: Send, B: Send>(&self, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-        if self.engine.threads.is_some() { rayon::join(a, b) } else { (a(), b()) }
-    }
-
-    fn forest(&self, groups: &mut [Group<'_>]) -> Result<(), Error> {
-        match groups {
-            [] => Ok(()),
-            [group] => {
-                let none = || Out { losses: &mut [], predictions: &mut [], input_gradients: &mut [] };
-                let out = std::mem::replace(&mut group.out, none());
-                if group.places.is_empty() {
-                    if let Some(g) = group.gradient.as_deref_mut() {
-                        g.fill(0.0);
-                    }
-                    return Ok(());
-                }
-                let scale = 1.0 / group.places.len() as f32;
-                *group.sum = self.tree(group.places.clone(), scale, out, group.gradient.as_deref_mut())?;
-                Ok(())
-            }
-            _ => {
-                let (left, right) = groups.split_at_mut(groups.len() / 2);
-                let (a, b) = self.both(|| self.forest(left), || self.forest(right));
-                a.and(b)
-            }
-        }
-    }
-
-    /// The sum over a range of samples. It splits at the largest power of two of leaves: a shape that depends on the number
-    /// of samples alone.
-    fn tree(&self, places: Range<usize>, scale: f32, out: Out<'_>, gradient: Option<&mut [f32]>) -> Result<Sum, Error> {
-        let engine = self.engine;
-        let size = engine.leaf * LANES;
-        let leaves = places.len().div_ceil(size);
-        if leaves <= 1 {
-            return self.leaf(places, scale, out, gradient);
-        }
-        let half = leaves.next_power_of_two() / 2 * size;
-        let middle = places.start + half;
-        let (left, right) = out.split(half, engine.model.input().size());
-        let Some(gradient) = gradient else {
-            let (a, b) = self.both(
-                || self.tree(places.start..middle, scale, left, None),
-                || self.tree(middle..places.end, scale, right, None),
-            );
-            return Ok(a?.plus(b?));
-        };
-        let mut other = take(&engine.spare).unwrap_or_else(|| vec![0.0; engine.model.size()]);
-        let (a, b) = self.both(
-            || self.tree(places.start..middle, scale, left, Some(gradient)),
-            || self.tree(middle..places.end, scale, right, Some(&mut other)),
-        );
-        for (g, o) in gradient.iter_mut().zip(&other) {
-            *g += o;
-        }
-        put(&engine.spare, other);
-        Ok(a?.plus(b?))
-    }
-
-    fn leaf(&self, places: Range<usize>, scale: f32, out: Out<'_>, gradient: Option<&mut [f32]>) -> Result<Sum, Error> {
+    fn leaf(&self, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
         let engine = self.engine;
         let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
-        let sum = self.leaf_on(&mut worker, places, scale, out, gradient);
+        let sum = self.leaf_on(&mut worker, job);
         put(&engine.workers, worker);
         sum
     }
 
     /// Forward, loss, and back as far as asked.
-    fn leaf_on(
-        &self,
-        worker: &mut Worker,
-        places: Range<usize>,
-        scale: f32,
-        mut out: Out<'_>,
-        gradient: Option<&mut [f32]>,
-    ) -> Result<Sum, Error> {
+    fn leaf_on(&self, worker: &mut Worker, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
         let engine = self.engine;
+        let Job { places, scale, mut out, gradient } = job;
         let (width, units) = (engine.model.input().size(), places.len().div_ceil(LANES));
         self.batch.load(engine.isa, &mut worker.x[..units * width * LANES], places.clone(), width)?;
         worker.forward(&engine.weights, &engine.stages, units);
@@ -232,16 +141,10 @@ impl Pass<'_> {
                 out.losses[place] = losses[i];
                 out.predictions[place] = prediction;
                 sum.loss += f64::from(losses[i]) * f64::from(weights[i]);
-                sum.correct += usize::from(prediction == labels[i]);
+                sum.count += usize::from(prediction == labels[i]);
             }
         }
         sum
-    }
-}
-
-impl Sum {
-    fn plus(self, other: Self) -> Self {
-        Self { loss: self.loss + other.loss, correct: self.correct + other.correct }
     }
 }
 
@@ -256,7 +159,7 @@ fn argmax(z: &[f32], n: usize, lane: usize) -> u16 {
 }
 
 /// Lanes back into rows; the last unit may have fewer rows than lanes.
-fn from_lanes(isa: Isa, rows: &mut [f32], lanes: &[f32]) {
+pub(super) fn from_lanes(isa: Isa, rows: &mut [f32], lanes: &[f32]) {
     let width = lanes.len() / LANES;
     if rows.len() == lanes.len() {
         isa.run(transpose::FromLanes { out: rows, stride: width, x: lanes });
@@ -267,12 +170,4 @@ fn from_lanes(isa: Isa, rows: &mut [f32], lanes: &[f32]) {
             *v = lanes[k * LANES + i];
         }
     }
-}
-
-fn take<T>(pool: &Mutex<Vec<T>>) -> Option<T> {
-    pool.lock().unwrap_or_else(PoisonError::into_inner).pop()
-}
-
-fn put<T>(pool: &Mutex<Vec<T>>, item: T) {
-    pool.lock().unwrap_or_else(PoisonError::into_inner).push(item);
 }

@@ -328,7 +328,7 @@ impl Worker {
     }
 }
 
-fn has_parameters(stages: &[Stage]) -> bool {
+pub(super) fn has_parameters(stages: &[Stage]) -> bool {
     stages.iter().any(|stage| matches!(stage.kind, Kind::Conv { .. } | Kind::Dense { .. }))
 }
 

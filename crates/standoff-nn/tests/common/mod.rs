@@ -1,7 +1,44 @@
 //! Random models and batches, and their results by the plain reference.
 #![allow(dead_code)] // each test uses its part
 
-use standoff_nn::{Loss, Model, reference};
+use standoff_nn::Layer::{self, Dense, Flatten, MaxPool, Relu, Tanh};
+use standoff_nn::{Loss, Model, Shape, reference};
+
+pub(crate) fn model(input: (usize, usize, usize), layers: &[Layer]) -> Model {
+    Model::new(Shape::new(input.0, input.1, input.2), layers).expect("fits")
+}
+
+pub(crate) const fn conv(kernel: usize, out: usize) -> Layer {
+    Layer::Conv { kernel, out }
+}
+
+/// Every kernel in shapes that leave rests everywhere.
+pub(crate) fn models() -> Vec<Model> {
+    vec![
+        model(
+            (1, 28, 28),
+            &[conv(3, 5), Tanh, MaxPool(2), conv(3, 10), Tanh, MaxPool(2), Flatten, Dense(100), Tanh, Dense(10)],
+        ),
+        model(
+            (1, 12, 12),
+            &[conv(5, 7), Relu, MaxPool(2), conv(3, 4), MaxPool(2), Relu, Flatten, Dense(13), Relu, Dense(10)],
+        ),
+        model((1, 1, 1), &[conv(1, 1), Tanh, Flatten, Dense(2)]),
+        model((3, 5, 5), &[conv(5, 4), Relu, Flatten, Dense(3)]),
+        model(
+            (2, 7, 9),
+            &[conv(2, 1), MaxPool(2), Tanh, conv(1, 2), Flatten, Dense(6), Tanh, Dense(7), Relu, Dense(2)],
+        ),
+        model((2, 9, 7), &[MaxPool(3), Tanh, conv(2, 8), Tanh, Relu, Flatten, Dense(3)]),
+        model((1, 11, 11), &[conv(3, 3), Tanh, MaxPool(3), conv(2, 2), Flatten, Dense(4)]),
+        model((4, 10, 10), &[conv(3, 1), Relu, conv(3, 6), Flatten, Relu, Dense(25), Dense(4)]),
+        model((1, 6, 6), &[conv(3, 2), MaxPool(2), MaxPool(2), Flatten, Dense(3)]),
+        model((1, 9, 9), &[conv(2, 5), Relu, MaxPool(2), Tanh, conv(3, 3), Relu, Flatten, Dense(3)]),
+        model((20, 1, 1), &[Dense(3)]),
+        model((784, 1, 1), &[Dense(100), Tanh, Dense(10)]),
+        model((300, 1, 1), &[Dense(300), Relu, Dense(3)]), // weights too large for a leaf of one block
+    ]
+}
 
 /// Numbers from a seed, good enough for tests.
 pub(crate) struct Stream(u64);

@@ -1,0 +1,75 @@
+//! An interval as its two ends or as centre and radius: activations and pooling want the one, linear maps the other.
+#![allow(unsafe_code, unsafe_op_in_unsafe_fn)] // lanes are read inside slices of asserted length
+
+use crate::kernels::{Kernel, LANES, Lanes};
+
+/// Per entry and lane: lower and upper end, centre and radius, or the gradients with respect to either.
+pub(super) type Pair = [Vec<f32>; 2];
+
+/// Centre `(lo + hi) / 2` and radius `(hi - lo) / 2`. An approximation of tanh may cross by a rounding; a radius is never
+/// negative.
+pub(super) struct Centre<'a> {
+    pub centre: &'a mut [f32],
+    pub radius: &'a mut [f32],
+    pub lo: &'a [f32],
+    pub hi: &'a [f32],
+}
+
+impl Kernel for Centre<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let n = self.lo.len();
+        assert!(n.is_multiple_of(LANES));
+        assert!(self.hi.len() == n && self.centre.len() == n && self.radius.len() == n);
+        let half = L::splat(0.5);
+        for i in (0..n).step_by(LANES) {
+            let (lo, hi) = (L::load(self.lo.as_ptr().add(i)), L::load(self.hi.as_ptr().add(i)));
+            lo.add(hi).mul(half).store(self.centre.as_mut_ptr().add(i));
+            L::zero().max(hi.sub(lo).mul(half)).store(self.radius.as_mut_ptr().add(i));
+        }
+    }
+}
+
+/// `(a, b) := scale (a - b, a + b)`: from centre and radius to the ends with scale 1; from their gradients to those of the ends,
+/// which is the transpose of [`Centre`], with scale 1/2.
+pub(super) struct ToEnds<'a> {
+    pub a: &'a mut [f32],
+    pub b: &'a mut [f32],
+    pub scale: f32,
+}
+
+impl Kernel for ToEnds<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        assert!(self.a.len() == self.b.len() && self.a.len().is_multiple_of(LANES));
+        let scale = L::splat(self.scale);
+        for i in (0..self.a.len()).step_by(LANES) {
+            let (a, b) = (self.a.as_mut_ptr().add(i), self.b.as_mut_ptr().add(i));
+            let (u, v) = (L::load(a), L::load(b));
+            u.sub(v).mul(scale).store(a);
+            u.add(v).mul(scale).store(b);
+        }
+    }
+}
+
+/// `(a, b) := (a + b, b - a)`: from the gradients with respect to the ends to those with respect to centre and radius.
+pub(super) struct ToCentre<'a> {
+    pub a: &'a mut [f32],
+    pub b: &'a mut [f32],
+}
+
+impl Kernel for ToCentre<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        assert!(self.a.len() == self.b.len() && self.a.len().is_multiple_of(LANES));
+        for i in (0..self.a.len()).step_by(LANES) {
+            let (a, b) = (self.a.as_mut_ptr().add(i), self.b.as_mut_ptr().add(i));
+            let (u, v) = (L::load(a), L::load(b));
+            u.add(v).store(a);
+            v.sub(u).store(b);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What a leaf of the batch computes for bounds, and where its results go.
+
+use super::super::forest::{Job, Part, Sum, put, take};
+use super::super::loss::CrossEntropy;
+use super::super::plan::Kind;
+use super::super::tree::from_lanes;
+use super::super::worker::Back;
+use super::super::{Ask, Batch, Engine};
+use super::weights::Weights;
+use super::worker::{Net, Worker};
+use super::{Bounds, Region};
+use crate::Error;
+use crate::kernels::LANES;
+use std::ops::Range;
+
+/// What every leaf sees.
+pub(super) struct Pass<'a> {
+    pub engine: &'a Engine,
+    pub batch: &'a Batch<'a>,
+    pub region: Region,
+    pub ask: Ask,
+    pub weights: &'a Weights,
+}
+
+/// Where a range of samples leaves its results.
+pub(super) struct Out<'a> {
+    /// Lower and upper bounds of the logits, then margins, `[sample][output]`.
+    pub logits: [&'a mut [f32]; 3],
+    pub losses: &'a mut [f32],
+    pub certified: &'a mut [bool],
+    pub input_gradients: &'a mut [f32],
+    pub outputs: usize,
+    /// Entries of an input.
+    pub width: usize,
+}
+
+impl Part for Out<'_> {
+    fn split(self, samples: usize) -> (Self, Self) {
+        let Out { logits: [lower, upper, margins], losses, certified, input_gradients, outputs, width } = self;
+        let (lower, lower_r) = lower.split_at_mut(samples * outputs);
+        let (upper, upper_r) = upper.split_at_mut(samples * outputs);
+        let (margins, margins_r) = margins.split_at_mut(samples * outputs);
+        let (losses, losses_r) = losses.split_at_mut(samples);
+        let (certified, certified_r) = certified.split_at_mut(samples);
+        let entries = if input_gradients.is_empty() { 0 } else { samples * width };
+        let (input_gradients, input_gradients_r) = input_gradients.split_at_mut(entries);
+        (
+            Out { logits: [lower, upper, margins], losses, certified, input_gradients, outputs, width },
+            Out {
+                logits: [lower_r, upper_r, margins_r],
+                losses: losses_r,
+                certified: certified_r,
+                input_gradients: input_gradients_r,
+                outputs,
+                width,
+            },
+        )
+    }
+}
+
+impl Pass<'_> {
+    pub(super) fn leaf(&self, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+        let engine = self.engine;
+        let mut worker = take(&engine.interval.workers)
+            .unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf, engine.model.size()));
+        let sum = self.leaf_on(&mut worker, job);
+        put(&engine.interval.workers, worker);
+        sum
+    }
+
+    /// Forward, worst-case loss, and back as far as asked.
+    fn leaf_on(&self, worker: &mut Worker, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+        let engine = self.engine;
+        let Job { places, scale, mut out, mut gradient } = job;
+        let net = Net { weights: self.weights, stages: &engine.stages, units: places.len().div_ceil(LANES) };
+        self.load(worker, places.clone(), out.width)?;
+        worker.forward(&net);
+        let sum = self.losses(worker, places, scale, &mut out);
+        match self.ask {
+            Ask::Values => {}
+            Ask::Gradients => {
+                if let Some(params) = gradient.as_deref_mut() {
+                    params.fill(0.0);
+                }
+                worker.backward(&net, Back { params: gradient, input: false });
+            }
+            Ask::InputGradients => {
+                worker.backward(&net, Back { params: None, input: true });
+                self.to_samples(worker, net.units * out.width * LANES);
+                let size = out.width * LANES;
+                for (rows, lanes) in out.input_gradients.chunks_mut(size).zip(worker.g[0].chunks_exact(size)) {
+                    from_lanes(engine.isa, rows, lanes);
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Samples, labels and the box around each sample; a sample outside the clip is refused.
+    fn load(&self, worker: &mut Worker, places: Range<usize>, width: usize) -> Result<(), Error> {
+        let size = places.len().div_ceil(LANES) * width * LANES;
+        let (eps, (least, most)) = (self.region.eps, self.region.limits());
+        let x = &mut worker.x[..size];
+        self.batch.load(self.engine.isa, x, places.clone(), width)?;
+        for (u, unit) in x.chunks_exact(width * LANES).enumerate() {
+            let first = places.start + u * LANES;
+            worker.labels[u] = [0; LANES];
+            let count = (places.end - first).min(LANES);
+            for i in 0..count {
+                worker.labels[u][i] = self.batch.label(first + i);
+            }
+            let inside = |x: &[f32]| x[..count].iter().fold(true, |fine, v| fine & (*v >= least) & (*v <= most));
+            if let Some(entry) = unit.chunks_exact(LANES).position(|x| !inside(x)) {
+                let x = &unit[entry * LANES..(entry + 1) * LANES];
+                let i = (0..count).find(|&i| !(x[i] >= least && x[i] <= most)).unwrap_or(0);
+                let row = self.batch.row(first + i);
+                let why = format!("input row {row}, entry {entry} is {}, outside the clip {least} to {most}", x[i]);
+                return Err(Error::Mismatch(why));
+            }
+        }
+        let [lo, hi] = &mut worker.ends[0];
+        for ((x, lo), hi) in x.iter().zip(&mut lo[..size]).zip(&mut hi[..size]) {
+            // Comparisons that are false for a NaN keep it.
+            let (a, b) = (x - eps, x + eps);
+            *lo = if a < least { least } else { a };
+            *hi = if b > most { most } else { b };
+        }
+        Ok(())
+    }
+
+    /// Bounds, margins, losses and certificates, and unless only values are asked for the gradient with respect to the margins,
+    /// in `worker.g[0]`.
+    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut Out<'_>) -> Sum {
+        let (n, isa) = (out.outputs, self.engine.isa);
+        let own = if self.ask == Ask::InputGradients { 1.0 } else { scale };
+        let mut sum = Sum::default();
+        for (unit, first) in places.clone().step_by(LANES).enumerate() {
+            let count = (places.end - first).min(LANES);
+            let at = unit * n * LANES..(unit + 1) * n * LANES;
+            let (labels, mut weights, mut losses) = (worker.labels[unit], [0.0f32; LANES], [0.0f32; LANES]);
+            for i in 0..count {
+                weights[i] = self.batch.weights.map_or(own, |w| w[first + i]);
+            }
+            let (logits, margins) = (&worker.logits[at.clone()], &mut worker.spread[at.clone()]);
+            let mut certified = [true; LANES];
+            for i in 0..LANES {
+                certified[i] = self.margins(margins, logits, &worker.size[at.clone()], (i, usize::from(labels[i])));
+            }
+            let dz: &mut [f32] = if self.ask == Ask::Values { &mut [] } else { &mut worker.g[0][at.clone()] };
+            isa.run(CrossEntropy { losses: &mut losses, dz, z: margins, labels: &labels, weights: &weights });
+            let place = first - places.start;
+            let rows = place * n..(place + count) * n;
+            let [lower, upper] = worker.ends.last().map_or([&[][..]; 2], |[a, b]| [&a[at.clone()], &b[at.clone()]]);
+            for (rows_of, lanes) in out.logits.iter_mut().zip([lower, upper, margins]) {
+                from_lanes(isa, &mut rows_of[rows.clone()], lanes);
+            }
+            out.losses[place..place + count].copy_from_slice(&losses[..count]);
+            out.certified[place..place + count].copy_from_slice(&certified[..count]);
+            for i in 0..count {
+                let weight = self.batch.weights.map_or(scale, |w| w[first + i]);
+                sum.loss += f64::from(losses[i]) * f64::from(weight);
+                sum.count += usize::from(certified[i]);
+            }
+        }
+        sum
+    }
+
+    /// One lane's margins in the place of their spread; whether all but the label's are below zero with some slack.
+    fn margins(&self, margins: &mut [f32], logits: &[f32], size: &[f32], (lane, label): (usize, usize)) -> bool {
+        let bias = match self.engine.stages.last().map(|s| &s.kind) {
+            Some(Kind::Dense { bias, .. }) => &self.weights.flat[1][bias.clone()],
+            _ => return false,
+        };
+        let mut certified = true;
+        for j in 0..bias.len() {
+            let at = j * LANES + lane;
+            margins[at] += logits[at] - logits[label * LANES + lane];
+            let slack = Bounds::SLACK * (size[at] + bias[j] + bias[label]);
+            certified &= j == label || margins[at] + slack < 0.0;
+        }
+        certified
+    }
+
+    /// From gradients with respect to the ends of the box to that of the sample, in `g[0]`: an end moves along with the sample
+    /// unless it is clipped.
+    fn to_samples(&self, worker: &mut Worker, size: usize) {
+        let (eps, (least, most)) = (self.region.eps, self.region.limits());
+        let [lo, hi] = &mut worker.g;
+        for ((lo, hi), x) in lo[..size].iter_mut().zip(&hi[..size]).zip(&worker.x) {
+            let (a, b) = (x - eps, x + eps);
+            *lo = (if a < least { 0.0 } else { *lo }) + (if b > most { 0.0 } else { *hi });
+        }
+    }
+}
