@@ -19,9 +19,9 @@ use crate::screen::Screen;
 /// The arguments of `standoff predict`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The result is CSV: a line per sample with the prediction and the probability of every class. Where the data has
-the column of the label, the accuracy is told too, for every group if it has their columns: on stdout with --out,
-else on stderr. Of a dataset of images the test part is taken.
+The result is CSV: a line per sample with the prediction and the probability of every class. Where
+the data has the column of the label, the accuracy is told too, for every group if it has their
+columns: on stdout with --out, else on stderr. Of a dataset of images the test part is taken.
 
 Examples:
   standoff predict model.safetensors --data new.csv > predictions.csv

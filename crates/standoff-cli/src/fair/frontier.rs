@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::grid::{Cell, Grid};
+use super::grid::{Cell, Grid, wrapped};
 use super::results::Results;
 use super::statistics::{Measured, Summary, summarise};
 use super::table::Unit;
@@ -21,11 +21,12 @@ fn ordered(results: &Results) -> Vec<Measured> {
     all
 }
 
-/// Whether another method is at least as good on both counts, and better on one.
-fn is_beaten(own: &Measured, all: &[Measured]) -> bool {
+/// Whether no other method is at least as good on both counts, and better on one. What is not known is not best.
+fn is_best(own: &Measured, all: &[Measured]) -> bool {
     let at = |m: &Measured| (m.average.mean, m.worst.mean);
     let (average, worst) = at(own);
-    all.iter().map(at).any(|(a, w)| a >= average && w >= worst && (a > average || w > worst))
+    let beats = |(a, w): (f64, f64)| a >= average && w >= worst && (a > average || w > worst);
+    average.is_finite() && worst.is_finite() && !all.iter().map(at).any(beats)
 }
 
 /// The trade-off for the terminal.
@@ -36,7 +37,7 @@ pub fn render(results: &Results, width: usize) -> String {
     let row = |m: &Measured| {
         let mut cells = vec![cell(&m.average), cell(&m.worst)];
         cells[1].style = (Some(m.worst.mean) == best).then_some(GOOD);
-        cells.push(Cell::plain(if is_beaten(m, &all) { "" } else { "*" }.to_owned()));
+        cells.push(Cell::plain(if is_best(m, &all) { "*" } else { "" }.to_owned()));
         (name(m), cells)
     };
     let grid = Grid {
@@ -45,10 +46,12 @@ pub fn render(results: &Results, width: usize) -> String {
         heads: ["average", "worst group", "best"].map(str::to_owned).to_vec(),
         rows: all.iter().map(row).collect(),
     };
-    let mut out = format!("{}\n", paint(HEAD, "the trade-off between the average and the worst group"));
-    let _ = writeln!(out, "{}", paint(DIM, &unit.name()));
+    let mut out =
+        format!("{}\n", paint(HEAD, &wrapped("the trade-off between the average and the worst group", width)));
+    let _ = writeln!(out, "{}", paint(DIM, &wrapped(&unit.name(), width)));
     out.push_str(&grid.render(width));
-    let _ = writeln!(out, "{}", paint(DIM, "* no other method has both a better average and a better worst group"));
+    let note = "* no other method is as good in both the average and the worst group, and better in one of them";
+    let _ = writeln!(out, "{}", paint(DIM, &wrapped(note, width)));
     out
 }
 
@@ -60,7 +63,7 @@ fn name(m: &Measured) -> String {
 /// The trade-off as an SVG file: a point per lambda with its 95 percent intervals, joined in the order of lambda.
 pub fn svg(results: &Results) -> String {
     let (unit, all) = (Unit::of(results), ordered(results));
-    let axis = |what: &str| Axis::linear(&format!("{what}, {}", unit.name()));
+    let axis = |what: &str| Axis::linear(&format!("{what}, {}", unit.brief()));
     let title = if results.title.is_empty() { "the worst group against the average" } else { &results.title };
     let mut chart = Chart::new(title, axis("all groups"), axis("worst group"));
     chart.size = (820.0, 460.0);

@@ -52,6 +52,23 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
+/// A sentence in lines of at most `width` characters, broken between words.
+pub(super) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut used = 0;
+    for word in text.split(' ') {
+        let long = length(word);
+        if used > 0 {
+            let fits = used + 1 + long <= width;
+            out.push(if fits { ' ' } else { '\n' });
+            used = if fits { used + 1 } else { 0 };
+        }
+        out.push_str(word);
+        used += long;
+    }
+    out
+}
+
 impl Grid {
     /// The text, in lines of at most `width` characters unless a single column is wider.
     pub(super) fn render(&self, width: usize) -> String {
@@ -197,6 +214,14 @@ mod tests {
             ["            minmax", "T-shirt/top", "          774 / 10"]
         );
         assert_eq!(cut.matches("95%").count(), 3, "{cut}");
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), "one two\nthree");
+        assert_eq!(wrapped("one two three", 13), "one two three");
+        assert_eq!(wrapped("incomprehensible it is", 5), "incomprehensible\nit is");
+        assert_eq!(wrapped("", 5), "");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::grid::{Cell, Grid};
+use super::grid::{Cell, Grid, wrapped};
 use super::results::{PaperRow, Results, RunResult, Variant};
 use super::statistics::{Measured, Summary, differences, mean, median, summarise};
 use crate::number::{count, plural, short, upper};
@@ -10,14 +10,14 @@ use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
 
 /// Everything, in lines of at most `width` characters where that is possible.
 pub fn render(results: &Results, width: usize) -> String {
-    let mut out = format!("{}\n", paint(NAME, &results.title));
+    let mut out = format!("{}\n", paint(NAME, &wrapped(&results.title, width)));
     if results.runs.is_empty() {
         out.push_str("no run has finished\n");
         return out;
     }
     let unit = Unit::of(results);
     let measured = summarise(results);
-    let _ = writeln!(out, "{}", paint(DIM, &caption(results, &unit, &measured)));
+    let _ = writeln!(out, "{}", paint(DIM, &wrapped(&caption(results, &unit, &measured), width)));
     out.push_str(&accuracies(results, &unit, &measured).render(width));
     section(&mut out, &paired(results, &unit), width);
     section(&mut out, &treatment(results), width);
@@ -29,7 +29,7 @@ pub fn render(results: &Results, width: usize) -> String {
 /// A heading and its grid; nothing without rows.
 fn section(out: &mut String, (heading, grid): &(String, Grid), width: usize) {
     if !grid.rows.is_empty() {
-        let _ = write!(out, "\n{}\n{}", paint(HEAD, heading), grid.render(width));
+        let _ = write!(out, "\n{}\n{}", paint(HEAD, &wrapped(heading, width)), grid.render(width));
     }
 }
 
@@ -56,6 +56,11 @@ impl Unit {
             || "test accuracy in percent".to_owned(),
             |n| format!("correctly classified test samples out of {}", count(n as u64)),
         )
+    }
+
+    /// The same, for the axis of a chart.
+    pub(super) fn brief(&self) -> String {
+        self.counts.map_or_else(|| "accuracy in percent".to_owned(), |n| format!("correct out of {}", count(n as u64)))
     }
 
     pub(super) fn factor(&self) -> f64 {

@@ -22,7 +22,7 @@ fn words<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
 
 #[test]
 fn the_table_is_like_the_papers() {
-    let text = bare(&example(), 120);
+    let text = bare(&example(), 160);
     assert!(text.starts_with(
         "fair-gd\ncorrectly classified test samples out of 1,000: mean / standard deviation over 3 seeds"
     ));
@@ -85,7 +85,7 @@ fn a_narrow_terminal_and_long_names_lose_nothing() {
         let text = bare(&results, width);
         assert!(text.contains("770.00 / 10.00") && text.contains("850.72 / 8.58"), "{text}");
         assert!(text.lines().any(|line| line == results.group_names[0]), "{text}");
-        let wide = |line: &&str| line.chars().count() > width && line.contains(" / ") && !line.contains("mean");
+        let wide = |line: &&str| line.chars().count() > width && **line != results.group_names[0];
         assert_eq!(text.lines().find(wide), None, "{width}:\n{text}");
     }
 }
