@@ -65,12 +65,8 @@ impl Questions {
     }
 
     fn table(preprocessing: &Preprocessing, path: &Path) -> Result<Self> {
-        // Only a model of a table without a header knows its columns by number; else the first row has names.
-        let numbered = |name: &str| name.strip_prefix('c').is_some_and(|n| n.parse::<usize>().is_ok());
-        let header = preprocessing.columns.iter().any(|column| !numbered(&column.name));
-        let sheet = Sheet::open(path, header.then_some(true))?;
-        let names = preprocessing.columns.iter().map(|column| &column.name);
-        let missing: Vec<&String> = names.filter(|name| sheet.position(name).is_none()).collect();
+        let sheet = sheet(preprocessing, path)?;
+        let missing = missing(preprocessing, &sheet);
         if missing.len() > 1 {
             let list: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
             let (file, has) = (files::name(path), sheet.columns().join(", "));
@@ -120,4 +116,21 @@ impl Questions {
             notes,
         })
     }
+}
+
+/// The columns that the model needs and the sheet does not have.
+fn missing<'a>(preprocessing: &'a Preprocessing, sheet: &Sheet) -> Vec<&'a str> {
+    let names = preprocessing.columns.iter().map(|column| column.name.as_str());
+    names.filter(|name| sheet.position(name).is_none()).collect()
+}
+
+/// A model of a table with a header finds its columns by name. One without knows them as c1, c2, ...: then whether the first row
+/// has names is guessed, and the guess corrected if it leaves no such columns.
+fn sheet(preprocessing: &Preprocessing, path: &Path) -> Result<Sheet> {
+    let numbered = |name: &str| name.strip_prefix('c').is_some_and(|n| n.parse::<usize>().is_ok());
+    if preprocessing.columns.iter().any(|column| !numbered(&column.name)) {
+        return Ok(Sheet::open(path, Some(true))?);
+    }
+    let guessed = Sheet::open(path, None)?;
+    Ok(if missing(preprocessing, &guessed).is_empty() { guessed } else { Sheet::open(path, Some(false))? })
 }

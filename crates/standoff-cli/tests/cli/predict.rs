@@ -71,6 +71,29 @@ fn without_a_file_the_predictions_are_the_result() {
 }
 
 #[test]
+fn a_model_of_a_table_without_a_header_finds_its_columns_by_number() {
+    let scratch = Scratch::with(&[("words.csv", "M,x\nF,y\n"), ("named.csv", "c2,c1\nx,M\ny,F\n")]);
+    let preprocessing = Preprocessing {
+        label: "c3".to_owned(),
+        classes: names(&["low", "high"]),
+        groups: names(&["c3"]),
+        group_names: names(&["low", "high"]),
+        columns: vec![Column { name: "c1".to_owned(), kind: Kind::Categorical { categories: names(&["F", "M"]) } }],
+    };
+    let text = serde_json::to_string(&preprocessing).expect("JSON");
+    let metadata = Metadata::from([("standoff.preprocessing".to_owned(), text)]);
+    let model = Model::builder(Shape::vector(2)).dense(2).build().expect("a model");
+    let parameters = vec![1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+    Weights { model, parameters, metadata }.save(&scratch.path("model.safetensors")).expect("a file");
+    let said = |file: &str| {
+        let run = scratch.run(&["predict", "model.safetensors", "-d", file]).exits(0);
+        run.stdout.lines().skip(1).filter_map(|line| line.split(',').nth(1)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(said("words.csv"), ["high", "low"]);
+    assert_eq!(said("named.csv"), ["high", "low"]);
+}
+
+#[test]
 fn everything_is_there_as_json() {
     let scratch = Scratch::with(&[("new.csv", NEW)]);
     people(&scratch);
