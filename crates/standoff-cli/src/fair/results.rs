@@ -189,7 +189,9 @@ impl Results {
     pub fn json(&self) -> Value {
         let mut all = serde_json::to_value(self).unwrap_or_default();
         all["summary"] = summarise(self).iter().map(measured).collect();
-        all["differences"] = differences(self).iter().map(measured).collect();
+        let first = self.variants().first().map(|variant| self.label(variant));
+        let pairs: Vec<Value> = differences(self).iter().map(measured).collect();
+        all["differences"] = json!({ "against": first, "methods": pairs });
         all
     }
 

@@ -10,7 +10,10 @@ use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
 
 /// Everything, in lines of at most `width` characters where that is possible.
 pub fn render(results: &Results, width: usize) -> String {
-    let mut out = format!("{}\n", paint(NAME, &wrapped(&results.title, width)));
+    let mut out = String::new();
+    if !results.title.is_empty() {
+        let _ = writeln!(out, "{}", paint(NAME, &wrapped(&results.title, width)));
+    }
     if results.runs.is_empty() {
         out.push_str("no run has finished\n");
         return out;

@@ -200,6 +200,23 @@ fn images_are_classified_and_strange_classes_left_out() {
 }
 
 #[test]
+fn a_model_that_was_just_trained_predicts_what_its_run_reports() {
+    let scratch = Scratch::new();
+    images(&scratch);
+    let train = ["fair", "--data", "pictures", "--classes", "0,1", "--model", "logistic", "--method", "minmax"];
+    let more = ["--seeds", "1", "--iterations", "3", "--batch", "2", "--out", "run", "-q"];
+    let run = scratch.run(&[&train[..], &more].concat()).exits(0);
+    let results: serde_json::Value = serde_json::from_str(&scratch.read("run/results.json")).expect("JSON");
+    let folder = fs::read_dir(scratch.path("run")).expect("a folder").flatten().map(|entry| entry.path());
+    let model = folder.map(|path| path.join("model.safetensors")).find(|path| path.is_file()).expect("a model");
+    let said = scratch.run(&["predict", model.to_str().expect("UTF-8"), "-d", "pictures", "--json"]).exits(0).json();
+    for group in 0..2 {
+        let (own, reported) = (&said["accuracy"]["groups"][group], &results["runs"][0]["test"][group]);
+        assert_eq!((&own["correct"], &own["total"]), (&reported["correct"], &reported["total"]), "{run:#?} {said}");
+    }
+}
+
+#[test]
 fn images_of_another_size_are_refused() {
     let scratch = Scratch::with(&[("new.csv", NEW)]);
     images(&scratch);

@@ -61,6 +61,18 @@ fn results_survive_the_way_through_their_file() {
 }
 
 #[test]
+fn the_file_has_what_the_table_shows() {
+    let json = example().json();
+    let number = |path: &str| json.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    assert_eq!(json["differences"]["against"], "normal");
+    assert_eq!(json["summary"][2]["lambda"], 0.1);
+    assert!((number("/summary/1/worst/mean") - 0.74).abs() < 1e-12, "{json}");
+    // 4.30265 * 0.01 / sqrt(3) on either side.
+    assert!((number("/summary/1/worst/upper") - 0.764_841).abs() < 1e-6, "{json}");
+    assert!((number("/differences/methods/0/worst/mean") - 0.08).abs() < 1e-12, "{json}");
+}
+
+#[test]
 fn a_run_that_went_astray_is_still_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut results = example();

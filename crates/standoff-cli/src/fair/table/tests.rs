@@ -120,6 +120,8 @@ fn nothing_to_show_is_said() {
     let mut results = example();
     results.runs.clear();
     assert_eq!(bare(&results, 100), "fair-gd\nno run has finished\n");
+    results.title.clear();
+    assert_eq!(bare(&results, 100), "no run has finished\n");
     // A method whose seeds differ from the first's has no pairs.
     results.runs = vec![run("normal", 0.0, 1, &[1, 2, 3]), run("minmax", 0.0, 2, &[1, 2, 3])];
     assert!(!bare(&results, 100).contains("difference to"));
