@@ -242,7 +242,8 @@ impl Run<'_, '_> {
             value: record.value,
             steps: self.training.steps(),
             seconds,
-            fairness: self.task.preprocessing.is_some().then_some(fair),
+            // Groups by label are predicted differently by intent.
+            fairness: self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label()).then_some(fair),
         };
         let weights = self.task.weights(&self.training.point().x, config.scale)?;
         weights.save(&self.folder.join("model.safetensors"))?;

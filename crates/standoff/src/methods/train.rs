@@ -135,7 +135,8 @@ fn exponential<R: Real>(y: &mut [R], g: &[R], rate: f64, memory: bool) -> Result
     let whole: f64 = y.iter().map(|v| v.to_f64()).sum();
     let mut sum = 0.0;
     for (y, g) in y.iter_mut().zip(g) {
-        let old = if memory { y.to_f64() } else { 1.0 };
+        // A weight that has underflowed to zero could never grow again; it keeps next to nothing instead.
+        let old = if memory { y.to_f64().max(1e-30) } else { 1.0 };
         let new = old * (rate * (g.to_f64() - top)).exp();
         sum += new;
         *y = R::from_f64(new);
