@@ -111,6 +111,8 @@ fn every_loss_has_the_reference_input_gradient_and_weighted_parameter_gradient()
             let want = case.plain(model, &params, None, loss);
             let mut got = Outcome::default();
             engine.pass(&case.batch(), loss, Ask::InputGradients, &mut got).expect("finite");
+            let means: Vec<f32> = got.group_losses.iter().map(|&l| l as f32).collect();
+            assert!(apart(&means, &want.group_losses, &[]) < 10.0 * fine, "{at}");
             assert!(apart(&got.losses, &want.losses, &[]) < fine, "{at}");
             assert!(apart(&got.input_gradients, &want.input_gradients.concat(), &[]) < fine, "{at}");
             let want = case.plain(model, &params, Some(&case.weights), loss);

@@ -206,7 +206,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     };
     results.save(&out)?;
     if lambdas.len() > 1 {
-        files::replace(&out.join("frontier.svg"), &frontier::svg(&results))?;
+        files::replace(&out.join("frontier.svg"), frontier::svg(&results).as_bytes())?;
     }
     if args.json {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;

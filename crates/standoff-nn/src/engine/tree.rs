@@ -98,7 +98,6 @@ impl Pass<'_> {
         let (width, units) = (engine.model.input().size(), places.len().div_ceil(LANES));
         self.batch.load(engine.isa, &mut worker.x[..units * width * LANES], places.clone(), width)?;
         worker.forward(&engine.weights, &engine.stages, units);
-        let scale = if self.ask == Ask::InputGradients { 1.0 } else { scale };
         let sum = self.losses(worker, places.clone(), scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -126,9 +125,11 @@ impl Pass<'_> {
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);
             let (mut labels, mut weights, mut losses) = ([0u16; LANES], [0.0f32; LANES], [0.0f32; LANES]);
+            // A sample's own slope is not divided by the size of its group; the group's loss is.
+            let slope = if self.ask == Ask::InputGradients { 1.0 } else { scale };
             for i in 0..count {
                 labels[i] = self.batch.label(first + i);
-                weights[i] = self.batch.weights.map_or(scale, |w| w[first + i]);
+                weights[i] = self.batch.weights.map_or(slope, |w| w[first + i]);
             }
             let at = unit * n * LANES..(unit + 1) * n * LANES;
             let (z, g) = worker.logits_and_gradient(at);
@@ -140,7 +141,8 @@ impl Pass<'_> {
                 let prediction = argmax(z, n, i);
                 out.losses[place] = losses[i];
                 out.predictions[place] = prediction;
-                sum.loss += f64::from(losses[i]) * f64::from(weights[i]);
+                let weight = self.batch.weights.map_or(scale, |w| w[first + i]);
+                sum.loss += f64::from(losses[i]) * f64::from(weight);
                 sum.count += usize::from(prediction == labels[i]);
             }
         }
