@@ -252,6 +252,13 @@ impl Worker {
                 }
                 continue;
             }
+            if let (true, false, Some(params)) =
+                (*pool && conv_grad::PooledWeights::fits(*shape), deeper, want.params.as_deref_mut())
+            {
+                let (g, winners, grad) = (&self.g[at.clone()], &self.winners[i][at], &mut params[weight.clone()]);
+                self.isa.run(conv_grad::PooledWeights { grad, x, g, winners, shape: *shape });
+                continue;
+            }
             let dy = &mut self.bordered[i];
             let winners = if *pool { &self.winners[i][at.clone()] } else { &[] };
             self.isa.run(conv_grad::Unpool { dy, g: &self.g[at], winners, shape: *shape });

@@ -123,3 +123,69 @@ impl Kernel for Unpool<'_> {
         }
     }
 }
+
+/// As [`Weights`], for a convolution of one channel with pooling behind it: the gradient of a window is spread over its four
+/// positions in registers and never stored.
+pub(crate) struct PooledWeights<'a> {
+    /// `[cout][k][k]`.
+    pub grad: &'a mut [f32],
+    pub x: &'a [f32],
+    /// The gradient of the pooled output before its activation, `[cout][window][lane]`.
+    pub g: &'a [f32],
+    pub winners: &'a [u8],
+    pub shape: ConvShape,
+}
+
+impl PooledWeights<'_> {
+    /// Whether the sums of all taps fit the registers.
+    pub(crate) fn fits(s: ConvShape) -> bool {
+        s.cin == 1 && (s.k == 2 || s.k == 3)
+    }
+}
+
+impl Kernel for PooledWeights<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let s = self.shape;
+        assert!(Self::fits(s));
+        assert_eq!(self.grad.len(), s.cout * s.taps());
+        assert_eq!(self.x.len(), s.h * s.w * LANES);
+        assert_eq!(self.g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
+        assert_eq!(self.winners.len(), self.g.len());
+        match s.k {
+            2 => pooled_weights::<L, 2, 4>(self),
+            _ => pooled_weights::<L, 3, 9>(self),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: PooledWeights<'_>) {
+    let s = k.shape;
+    let (hp, wp) = (s.ho() / 2, s.wo() / 2);
+    let line = s.w * LANES;
+    for channel in 0..s.cout {
+        let mut acc = [L::zero(); TAPS];
+        let mut from = channel * hp * wp * LANES;
+        for r in 0..hp {
+            let mut x = k.x.as_ptr().add(2 * r * line);
+            for _ in 0..wp {
+                let g = L::load(k.g.as_ptr().add(from));
+                let winner = L::load_u8(k.winners.as_ptr().add(from));
+                for position in 0..4 {
+                    let g = g.and(winner.eq(L::splat(position as f32)));
+                    let x = x.add(position / 2 * line + position % 2 * LANES);
+                    for tap in 0..TAPS {
+                        acc[tap] = L::load(x.add(tap / K * line + tap % K * LANES)).fma(g, acc[tap]);
+                    }
+                }
+                from += LANES;
+                x = x.add(2 * LANES);
+            }
+        }
+        for tap in 0..TAPS {
+            *k.grad.get_unchecked_mut(channel * TAPS + tap) += acc[tap].sum();
+        }
+    }
+}

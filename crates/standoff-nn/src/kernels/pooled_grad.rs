@@ -114,9 +114,11 @@ impl Terms {
     /// Lists `[image][window]` of the channels, pointing into the packed weights.
     pub(crate) fn for_input(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
         let windows = (s.ho() / 2) * (s.wo() / 2);
-        let step = packed_row(s);
-        // A winner one row down reads the kernel one row up, one column right reads it one pixel left.
-        let shift = [step + s.cin, step, s.cin, 0];
+        let l = layout(s);
+        let step = l.row;
+        // A winner one row down reads the kernel one row up, one column right reads it one pixel further.
+        let right = (l.left as isize + l.right) as usize;
+        let shift = [step + l.left, step + right, l.left, right];
         self.start(g, winners, s);
         let mut n = 0;
         for image in 0..LANES {
@@ -222,27 +224,47 @@ pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
     }
 }
 
-/// Entries of a row of [`pack_input`].
-const fn packed_row(s: ConvShape) -> usize {
-    s.cin + area_vectors(s) * LANES
+/// How [`pack_input`] lays out a kernel. Small ones are there twice, once for winners on the left and once, a pixel further, for
+/// those on the right: every vector is then aligned. Large ones are there once, between zeros, and stay in the cache.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Entries of a row.
+    row: usize,
+    /// From the rows for winners on the left to those for winners on the right.
+    right: isize,
+    /// Where the rows for winners on the left begin, and all entries.
+    left: usize,
+    size: usize,
+}
+
+const fn layout(s: ConvShape) -> Layout {
+    let wide = area_vectors(s) * LANES;
+    let rows = s.cout * (s.k + 2);
+    if 2 * rows * wide <= 4096 {
+        Layout { row: wide, right: (rows * wide) as isize, left: 0, size: 2 * rows * wide }
+    } else {
+        Layout { row: s.cin + wide, right: -(s.cin as isize), left: s.cin, size: rows * (s.cin + wide) }
+    }
 }
 
 /// How long the weights for [`Input`] are.
 pub(crate) const fn packed_input(s: ConvShape) -> usize {
-    s.cout * (s.k + 2) * packed_row(s)
+    layout(s).size
 }
 
-/// Weights for [`Input`]: rows `[k][cin]` with zeros around, `[cout][k + 2][packed_row]`, so that a window reads the kernel
-/// shifted by its winner without asking which it was.
+/// Weights for [`Input`]: rows `[k][cin]` with zeros around, `[cout][k + 2][row]`, so that a window reads the kernel shifted by
+/// its winner without asking which it was.
 pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: ConvShape) {
-    let step = packed_row(s);
+    let l = layout(s);
     out.fill(0.0);
     for (o, w) in weights.chunks_exact(s.taps()).enumerate() {
         for p in 0..s.k {
-            let row = &mut out[(o * (s.k + 2) + p + 1) * step + s.cin..][..s.k * s.cin];
-            for (q, channels) in row.chunks_exact_mut(s.cin).enumerate() {
-                for (i, v) in channels.iter_mut().enumerate() {
-                    *v = w[(i * s.k + p) * s.k + q];
+            let from = (o * (s.k + 2) + p + 1) * l.row;
+            for (q, i) in (0..s.k).flat_map(|q| (0..s.cin).map(move |i| (q, i))) {
+                let v = w[(i * s.k + p) * s.k + q];
+                out[from + l.left + q * s.cin + i] = v;
+                if l.right > 0 {
+                    out[from + l.right as usize + (q + 1) * s.cin + i] = v;
                 }
             }
         }
@@ -266,7 +288,7 @@ impl Kernel for Input<'_> {
         let s = self.shape;
         assert_eq!(self.dx.len(), LANES * channels_last::stride(s.h * s.w, s.cin));
         assert_eq!(self.terms.ends.len(), (s.ho() / 2) * (s.wo() / 2) * LANES);
-        debug_assert!(self.terms.largest() <= (s.cout - 1) * (s.k + 2) * packed_row(s) + packed_row(s) + s.cin);
+        debug_assert!(self.terms.largest() + s.k * layout(s).row + area_vectors(s) * LANES <= self.weights.len());
         assert_eq!(self.weights.len(), packed_input(s));
         self.dx.fill(0.0);
         let vectors = area_vectors(s);
@@ -286,12 +308,14 @@ unsafe fn input_tile<L: Lanes, const R: usize, const V: usize>(k: &mut Input<'_>
     let s = k.shape;
     let (hp, wp) = (s.ho() / 2, s.wo() / 2);
     let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
-    let step = packed_row(s);
+    let step = layout(s).row;
     let w = k.weights.as_ptr().add(row * step + vector * LANES);
     for image in 0..LANES {
         let dx = k.dx.as_mut_ptr().add(image * stride + row * line + vector * LANES);
-        for r in 0..hp {
-            for c in 0..wp {
+        // Down the columns: the area of a window then meets what the one before stored at the very same addresses, and the
+        // machine forwards it. Along a row it would have to wait.
+        for c in 0..wp {
+            for r in 0..hp {
                 let dx = dx.add(2 * r * line + 2 * c * s.cin);
                 let mut acc: [[L; V]; R] = from_fn(|r| from_fn(|v| L::load(dx.add(r * line + v * LANES))));
                 let window = (image * hp + r) * wp + c;
