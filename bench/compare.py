@@ -9,6 +9,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+import time
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -45,6 +46,8 @@ class Side:
         return json.loads(line)
 
     def seconds(self, job, variant, repeats=1):
+        # Threads that wait spinning for more work fall asleep first, lest one side slow the other down.
+        time.sleep(0.5)
         return self.ask("time", job, variant, repeats)["seconds"]
 
     def end(self):
