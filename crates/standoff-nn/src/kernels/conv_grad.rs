@@ -146,7 +146,7 @@ impl PooledWeights<'_> {
 impl Kernel for PooledWeights<'_> {
     type Output = ();
     #[inline(always)]
-    unsafe fn run<L: Lanes>(self) {
+    unsafe fn run<L: Lanes>(mut self) {
         let s = self.shape;
         assert!(Self::fits(s));
         assert_eq!(self.grad.len(), s.cout * s.taps());
@@ -154,14 +154,14 @@ impl Kernel for PooledWeights<'_> {
         assert_eq!(self.g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
         assert_eq!(self.winners.len(), self.g.len());
         match s.k {
-            2 => pooled_weights::<L, 2, 4>(self),
-            _ => pooled_weights::<L, 3, 9>(self),
+            2 => pooled_weights::<L, 2, 4>(&mut self),
+            _ => pooled_weights::<L, 3, 9>(&mut self),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: PooledWeights<'_>) {
+unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: &mut PooledWeights<'_>) {
     let s = k.shape;
     let (hp, wp) = (s.ho() / 2, s.wo() / 2);
     let line = s.w * LANES;
