@@ -169,6 +169,7 @@ fn ten_steps(golden: &Golden, minmax: bool, adam: bool) {
         Recipe::sgd(SgdOptions { momentum: 0.9, ..Default::default() }, schedule)
     };
     let mut game = Fair::new(golden);
+    let portable = game.engine.isa().name() == "portable";
     let reply = if minmax { Reply::Exact { lambda: 0.1 } } else { Reply::Held };
     let mut method = Train::new(&game, reply, &recipe).unwrap();
     let mut z = Point { x: golden.start(), y: game.shares() };
@@ -185,6 +186,8 @@ fn ten_steps(golden: &Golden, minmax: bool, adam: bool) {
     let run = format!("train.{}.{}", if minmax { "minmax" } else { "mean" }, if adam { "adam" } else { "sgd" });
     // Adam turns the rounding of tiny gradients into whole steps.
     let most = if adam { 1e-4 } else { 1e-5 };
+    // Without fused multiply-adds the rounding differs enough to tip a winner of a pooling or two.
+    let most = if portable { 10.0 * most } else { most };
     let near = |name: &str, ours: &[f32], most: f64| {
         let error = golden.error(&format!("{run}.{name}"), ours);
         assert!(error <= most, "{run}.{name}: {error:.1e}");
