@@ -172,15 +172,17 @@ fn ten_steps_of_sgd_and_adam_end_where_those_of_pytorch_do() {
         for (game_name, reply) in [("minmax", Reply::Exact { lambda: 0.1 }), ("mean", Reply::Held)] {
             for (rule, recipe, bound) in [("sgd", &sgd, 1e-5), ("adam", &adam, 1e-4)] {
                 let mut game = GroupGame::new(&golden.model, data.clone(), Batching::Whole, 1).expect("a game");
-                // Without fused multiply-adds the rounding differs enough to tip a winner of a pooling or two in ten steps.
-                let slack = if game.engine().isa().name() == "portable" { 10.0 } else { 1.0 };
+                // Without fused multiply-adds conv1 of this one run is 3.1e-5 off; all else keeps its bound.
+                let unfused = game.engine().isa().name() == "portable";
+                let odd_one = unfused && (name, game_name, rule) == ("fair-cnn-raw", "minmax", "sgd");
+                let bound = if odd_one { 5e-5 } else { bound };
                 let method = Train::new(&game, reply, recipe).expect("a method");
                 let start = Point::new(&golden.params, &shares);
                 let mut run = Training::new(&mut game, &start, Box::new(method)).expect("a start");
                 while run.step().is_ok() {}
                 assert_eq!(run.steps(), 10);
                 let at = format!("train.{game_name}.{rule}");
-                golden.check_params(&at, &run.point().x, slack * bound);
+                golden.check_params(&at, &run.point().x, bound);
             }
         }
     }

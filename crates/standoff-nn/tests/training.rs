@@ -186,8 +186,8 @@ fn ten_steps(golden: &Golden, minmax: bool, adam: bool) {
     let run = format!("train.{}.{}", if minmax { "minmax" } else { "mean" }, if adam { "adam" } else { "sgd" });
     // Adam turns the rounding of tiny gradients into whole steps.
     let most = if adam { 1e-4 } else { 1e-5 };
-    // Without fused multiply-adds the rounding differs enough to tip a winner of a pooling or two.
-    let most = if portable { 10.0 * most } else { most };
+    // Without fused multiply-adds this one run is 3.1e-5 off in conv1; all else keeps its bound.
+    let most = if portable && golden.says["scale"] == "raw" && minmax && !adam { 5e-5 } else { most };
     let near = |name: &str, ours: &[f32], most: f64| {
         let error = golden.error(&format!("{run}.{name}"), ours);
         assert!(error <= most, "{run}.{name}: {error:.1e}");
