@@ -179,9 +179,19 @@ fn ten_steps_of_sgd_and_adam_end_where_those_of_pytorch_do() {
                 let method = Train::new(&game, reply, recipe).expect("a method");
                 let start = Point::new(&golden.params, &shares);
                 let mut run = Training::new(&mut game, &start, Box::new(method)).expect("a start");
-                while run.step().is_ok() {}
+                let (mut losses, mut weights) = (Vec::new(), Vec::new());
+                while run.step().is_ok() {
+                    // Losses where the step began, and the weights that answered there.
+                    losses.extend(run.game().group_losses().iter().map(|&l| l as f32));
+                    weights.extend_from_slice(&run.point().y);
+                }
                 assert_eq!(run.steps(), 10);
                 let at = format!("train.{game_name}.{rule}");
+                golden.check(&format!("{at}.losses"), &losses, bound);
+                if game_name == "minmax" {
+                    // `L / 0.1` amplifies the rounding of L: PyTorch's own float32 is off by up to 6e-6.
+                    golden.check(&format!("{at}.t"), &weights, 5.0 * bound);
+                }
                 golden.check_params(&at, &run.point().x, bound);
             }
         }
