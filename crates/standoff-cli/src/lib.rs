@@ -13,6 +13,7 @@ pub mod plot;
 pub mod point;
 pub mod source;
 pub mod system;
+pub mod training;
 
 mod commands;
 mod constants;

@@ -11,11 +11,13 @@ use crate::fair::config::{BatchOrder, Columns, Config, Inner, Optimizer, Scale};
 use crate::fair::method::Method;
 use crate::fair::results::Results;
 use crate::fair::task::Task;
-use crate::fair::train::Control;
-use crate::fair::{frontier, runs, table};
+use crate::fair::train::{self, Spec};
+use crate::fair::{frontier, table};
 use crate::files;
 use crate::interrupt;
 use crate::screen::Screen;
+use crate::training::Control;
+use crate::training::runs::{self, Load};
 
 const AFTER: &str = "\
 Without arguments it runs experiments/fair-quick.toml: three methods on three classes of Fashion-MNIST, a minute on two cores.
@@ -172,7 +174,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
                 config.check()?;
             }
             task.check(&config)?;
-            let out = runs::new_folder(args.out.as_deref())?;
+            let out = runs::new_folder(args.out.as_deref(), "fair")?;
             // Before anything is trained, so that even a run killed in its first second can be continued.
             files::write(&out.join("config.toml"), &config.to_toml()?)?;
             (config, task, out)
@@ -182,7 +184,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         screen.warn(warning);
     }
     let lambdas = if config.lambdas.is_empty() { vec![config.lambda] } else { config.lambdas.clone() };
-    let specs = runs::specs(&config, &lambdas);
+    let specs = Spec::all(&config, &lambdas);
     screen.note(&format!(
         "{} runs of {} steps, kept in {}",
         specs.len(),
@@ -190,7 +192,9 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         files::name(&out)
     ));
     let control = Control { stop: interrupt::flag()?, ..Control::default() };
-    let Some(done) = runs::run_all(&task, &config, &specs, &out, args.threads, &control, screen)? else {
+    let load = Load { runs: specs.len(), steps: config.steps(), threads: args.threads };
+    let one = |i: usize, threads: usize| train::run(&task, &config, &specs[i], &out, threads, &control);
+    let Some(done) = runs::run_all(load, &control, screen, one)? else {
         screen.note(&format!("interrupted and saved; go on with `standoff fair --resume {}`", out.display()));
         return Ok(Exit::Interrupted);
     };

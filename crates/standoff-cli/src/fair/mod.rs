@@ -1,6 +1,5 @@
 //! What `standoff fair` and `standoff predict` are made of: finished runs, what they say together, and what models say of new data.
 
-pub mod checkpoint;
 pub mod config;
 pub mod fairness;
 pub mod frontier;
@@ -10,7 +9,6 @@ pub mod method;
 pub mod predictor;
 pub mod questions;
 pub mod results;
-pub(crate) mod runs;
 pub mod statistics;
 pub mod table;
 pub mod task;

@@ -39,6 +39,9 @@ pub struct RunResult {
     /// `f(x, y)` on all training data.
     #[serde(deserialize_with = "scalar")]
     pub value: f64,
+    /// The total variation of the worst loss from epoch to epoch: how rough the way was.
+    #[serde(default = "unknown", deserialize_with = "scalar")]
+    pub variation: f64,
     /// Steps of x.
     pub steps: u64,
     /// How long it took.
@@ -248,6 +251,10 @@ fn list<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<f64>, D::Error> {
 
 fn pair<'de, D: Deserializer<'de>>(source: D) -> Result<[f64; 2], D::Error> {
     Ok(<[Option<f64>; 2]>::deserialize(source)?.map(known))
+}
+
+fn unknown() -> f64 {
+    f64::NAN
 }
 
 fn known(number: Option<f64>) -> f64 {

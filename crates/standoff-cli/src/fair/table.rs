@@ -205,10 +205,13 @@ fn training(results: &Results) -> (String, Grid) {
         };
         let mut cells: Vec<Cell> = (0..results.group_names.len()).map(group).collect();
         cells.push(Cell::plain(format!("{:.4}", over(&spread))));
+        cells.push(Cell::plain(format!("{:.3}", over(&|run| run.variation))));
         cells
     };
     let mut heads = results.group_names.clone();
     heads.push("largest - smallest".to_owned());
+    // Of the worst loss, from epoch to epoch.
+    heads.push("total variation".to_owned());
     let rows = per_method(results, cells);
     (heading, Grid { corner: "method", layers: vec!["", "weight"], heads, rows })
 }

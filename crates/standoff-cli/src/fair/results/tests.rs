@@ -17,6 +17,7 @@ pub(crate) fn run(method: &str, lambda: f64, seed: u64, correct: &[usize]) -> Ru
         value: 0.25,
         steps: 12_000,
         seconds: 61.5,
+        variation: 2.5,
         fairness: None,
     }
 }

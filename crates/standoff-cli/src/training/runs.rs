@@ -1,4 +1,4 @@
-//! All runs of an experiment: where they are kept, and as many at once as there are threads.
+//! Many runs: where they are kept, and as many at once as there are threads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 
-use super::config::Config;
-use super::method::Method;
-use super::results::RunResult;
-use super::task::Task;
-use super::train::{self, Control, Spec};
+use super::Control;
 use crate::files;
 use crate::live::LiveLine;
 use crate::screen::Screen;
 
-/// The folder of a new experiment: the one named, which must be new or empty, or `runs/fair-1`, `runs/fair-2`, ...
-pub(crate) fn new_folder(named: Option<&Path>) -> Result<PathBuf> {
+/// The folder of something new: the one named, which must be new or empty, or `runs/fair-1`, `runs/fair-2`, ...
+pub(crate) fn new_folder(named: Option<&Path>, kind: &str) -> Result<PathBuf> {
     let make = |path: &Path| {
         fs::create_dir_all(path)
             .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
@@ -34,7 +30,7 @@ pub(crate) fn new_folder(named: Option<&Path>) -> Result<PathBuf> {
     }
     make(Path::new("runs"))?;
     for n in 1..100_000 {
-        let path = PathBuf::from(format!("runs/fair-{n}"));
+        let path = PathBuf::from(format!("runs/{kind}-{n}"));
         match fs::create_dir(&path) {
             Ok(()) => return Ok(path),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -44,61 +40,52 @@ pub(crate) fn new_folder(named: Option<&Path>) -> Result<PathBuf> {
     bail!("there are 100,000 runs in `runs`; clear some away")
 }
 
-/// Every method with every seed; `lambdas` replace that of the configuration.
-pub(crate) fn specs(config: &Config, lambdas: &[f64]) -> Vec<Spec> {
-    let mut specs = Vec::new();
-    for seed in config.seed..config.seed.saturating_add(config.seeds) {
-        for &method in &config.methods {
-            match method {
-                Method::MinmaxReg => specs.extend(lambdas.iter().map(|&lambda| Spec { method, lambda, seed })),
-                _ => specs.push(Spec { method, lambda: 0.0, seed }),
-            }
-        }
-    }
-    specs
+/// What is to be run: how many, of how many steps each, on how many threads (0 for all).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pub runs: usize,
+    pub steps: u64,
+    pub threads: usize,
 }
 
-/// Runs them all, one thread each where there are enough of them. `None` when interrupted.
-pub(crate) fn run_all(
-    task: &Task,
-    config: &Config,
-    specs: &[Spec],
-    out: &Path,
-    threads: usize,
+/// Runs them all, one thread each where there are enough of them; `run` is told which one, and its threads. `None` when
+/// interrupted.
+pub(crate) fn run_all<T: Send>(
+    load: Load,
     control: &Control,
-    screen: &Screen,
-) -> Result<Option<Vec<RunResult>>> {
-    let threads = if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads };
-    let at_once = if specs.len() >= threads { threads } else { 1 };
-    let each = if at_once == 1 { threads } else { 1 };
+    screen: &mut Screen,
+    run: impl Fn(usize, usize) -> Result<Option<T>> + Sync,
+) -> Result<Option<Vec<T>>> {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if load.threads == 0 { all() } else { load.threads };
+    let (at_once, each) = if load.runs >= threads { (threads, 1) } else { (1, threads) };
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<Option<RunResult>>)>> = Mutex::new(Vec::new());
-    let total = config.steps() * specs.len() as u64;
+    let done: Done<T> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        let mut handles = Vec::new();
-        for _ in 0..at_once {
-            handles.push(scope.spawn(|| {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(spec) = specs.get(i) else { break };
-                    let result = train::run(task, config, spec, out, each, control);
-                    let failed = result.is_err();
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((i, result));
-                    if failed {
-                        // One that cannot go on ends them all; the others save first.
-                        control.stop.store(true, Ordering::Relaxed);
-                    }
-                    if control.stop.load(Ordering::Relaxed) {
-                        break;
-                    }
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= load.runs {
+                    break;
                 }
-            }));
-        }
-        watch(&handles, total, control, specs.len(), &done, screen);
+                let result = run(i, each);
+                let failed = result.is_err();
+                done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((i, result));
+                if failed {
+                    // One that cannot go on ends them all; the others save first.
+                    control.stop.store(true, Ordering::Relaxed);
+                }
+                if control.stop.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        };
+        let handles: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+        watch(&handles, load, control, &done, screen);
     });
     let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_by_key(|(i, _)| *i);
-    let mut results = Vec::with_capacity(specs.len());
+    let mut results = Vec::with_capacity(load.runs);
     let mut interrupted = false;
     for (_, result) in done {
         match result? {
@@ -106,26 +93,30 @@ pub(crate) fn run_all(
             None => interrupted = true,
         }
     }
-    Ok((!interrupted && results.len() == specs.len()).then_some(results))
+    Ok((!interrupted && results.len() == load.runs).then_some(results))
 }
 
-type Done = Mutex<Vec<(usize, Result<Option<RunResult>>)>>;
+type Done<T> = Mutex<Vec<(usize, Result<Option<T>>)>>;
 
 /// Shows how far the runs are until they end: a line that rewrites itself, or one line a minute where there is no terminal.
 fn watch<T>(
-    handles: &[std::thread::ScopedJoinHandle<'_, T>],
-    total: u64,
+    handles: &[std::thread::ScopedJoinHandle<'_, ()>],
+    load: Load,
     control: &Control,
-    runs: usize,
-    done: &Done,
-    screen: &Screen,
+    done: &Done<T>,
+    screen: &mut Screen,
 ) {
+    let (runs, total) = (load.runs, load.steps * load.runs as u64);
     let begun = Instant::now();
     let first = control.steps.load(Ordering::Relaxed);
     let mut line = LiveLine::new();
     let mut due = Instant::now() + Duration::from_secs(60);
     while handles.iter().any(|h| !h.is_finished()) {
         std::thread::sleep(Duration::from_millis(50));
+        for warning in control.warnings.lock().map(|mut w| std::mem::take(&mut *w)).unwrap_or_default() {
+            line.clear();
+            screen.warn(&warning);
+        }
         let steps = control.steps.load(Ordering::Relaxed);
         let text = || {
             let finished = done.lock().map_or(0, |d| d.len());

@@ -1,7 +1,8 @@
 //! The state of a training in one file: its vectors as tensors, its counters as text, written whole or not at all.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
@@ -18,6 +19,20 @@ pub struct Checkpoint {
 }
 
 const SUM: &str = "sha256";
+const PREVIOUS: &str = "previous";
+const NEXT: &str = "next";
+
+/// `checkpoint.safetensors` -> `checkpoint.previous.safetensors`.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    path.with_extension(format!("{ending}.safetensors"))
+}
+
+/// Removes a checkpoint and what is kept beside it; what cannot be removed stays, and harms nothing.
+pub fn remove(path: &Path) {
+    for file in [path.to_owned(), beside(path, PREVIOUS), beside(path, NEXT)] {
+        let _ = fs::remove_file(file);
+    }
+}
 
 impl Checkpoint {
     /// A visitor that copies the state it is shown.
@@ -40,15 +55,41 @@ impl Checkpoint {
         self.facts.get(name).map(String::as_str)
     }
 
-    /// Writes the file: beside its place first, then into it.
+    /// Writes the file: beside its place first, then into it; the one that was there is kept as the previous one. At every
+    /// moment at least one of the two is whole.
     pub fn save(&self, path: &Path) -> Result<()> {
         let shapes: Vec<[usize; 1]> = self.vectors.values().map(|v| [v.len()]).collect();
         let tensors: Vec<Tensor<'_>> =
             self.vectors.iter().zip(&shapes).map(|((name, values), shape)| Tensor { name, shape, values }).collect();
         let mut facts = self.facts.clone();
         facts.insert(SUM.into(), self.sum());
-        let written = write_atomically(path, &encode(&tensors, &facts));
-        written.map_err(|e| anyhow!("cannot write the checkpoint {}: {}", files::name(path), files::plain(&e)))
+        let [previous, next] = [PREVIOUS, NEXT].map(|ending| beside(path, ending));
+        let write = || {
+            write_atomically(&next, &encode(&tensors, &facts))?;
+            if path.exists() {
+                fs::rename(path, &previous)?;
+            }
+            fs::rename(&next, path)
+        };
+        write().map_err(|e| anyhow!("cannot write the checkpoint {}: {}", files::name(path), files::plain(&e)))
+    }
+
+    /// The newest state that can be used, and a warning if that is not the newest there is. `None` where there is none.
+    pub fn latest(path: &Path) -> Result<Option<(Self, Option<String>)>> {
+        let previous = beside(path, PREVIOUS);
+        if !path.exists() {
+            // Killed between two renames, or never saved.
+            return if previous.exists() { Self::load(&previous).map(|state| Some((state, None))) } else { Ok(None) };
+        }
+        let error = match Self::load(path) {
+            Ok(state) => return Ok(Some((state, None))),
+            Err(error) => error,
+        };
+        if !previous.exists() {
+            return Err(error.context("delete it to start this run again"));
+        }
+        let state = Self::load(&previous).with_context(|| format!("{error:#}, and neither can the one before it"))?;
+        Ok(Some((state, Some(format!("{error:#}; going on from the one before it")))))
     }
 
     /// Reads a file, and refuses one that is not what was written.
@@ -147,5 +188,63 @@ impl Visitor<f32> for Restorer<'_> {
         if let Some(found) = self.need(name, found) {
             *v = found;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(step: u64) -> Checkpoint {
+        let mut state = Checkpoint::default();
+        state.vectors.insert("x".into(), vec![step as f32, -0.0, f32::MIN_POSITIVE]);
+        state.set("step", &step);
+        state
+    }
+
+    #[test]
+    fn a_damaged_checkpoint_is_named_and_the_one_before_it_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("checkpoint.safetensors");
+        assert!(Checkpoint::latest(&path).expect("none is fine").is_none());
+        state(1).save(&path).expect("saved");
+        state(2).save(&path).expect("saved");
+        let whole = fs::read(&path).expect("read");
+        assert_eq!(Checkpoint::latest(&path).expect("read"), Some((state(2), None)));
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            fs::write(&path, &bytes).expect("written");
+            let (found, warning) = Checkpoint::latest(&path).expect("the other is fine").expect("there");
+            // A flip that changes nothing that is read (white space of the header) is no damage.
+            if found != state(2) {
+                assert_eq!(found, state(1), "byte {at}");
+                assert!(
+                    warning.is_some_and(|w| w.contains("checkpoint.safetensors") && w.contains("damaged")),
+                    "byte {at}"
+                );
+            }
+        }
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).expect("written");
+            let (found, warning) = Checkpoint::latest(&path).expect("the other is fine").expect("there");
+            assert!(found == state(1) && warning.is_some(), "length {length}");
+        }
+        fs::remove_file(&path).expect("removed");
+        assert_eq!(Checkpoint::latest(&path).expect("read"), Some((state(1), None)));
+        remove(&path);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn two_damaged_checkpoints_are_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("checkpoint.safetensors");
+        state(1).save(&path).expect("saved");
+        state(2).save(&path).expect("saved");
+        fs::write(&path, b"no").expect("written");
+        fs::write(beside(&path, PREVIOUS), b"no").expect("written");
+        let error = Checkpoint::latest(&path).expect_err("both are damaged");
+        assert!(format!("{error:#}").contains("neither"), "{error:#}");
     }
 }
