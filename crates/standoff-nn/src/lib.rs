@@ -7,8 +7,9 @@ pub mod fair;
 mod kernels;
 pub mod model;
 pub mod reference;
+pub mod robust;
 
-pub use engine::{Ask, Batch, Bounds, Engine, Loss, Outcome, Region, Samples, StageTime};
+pub use engine::{Ask, Batch, Bounds, Engine, Loss, Outcome, Region, Samples, StageTime, StepKind, Steps};
 pub use error::Error;
 pub use kernels::Isa;
 pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};

@@ -21,6 +21,9 @@ pub enum Loss<'a> {
     DlrTargeted(&'a [u16]),
     /// `KL(p || softmax(z))` for probabilities p of each sample, `[sample][output]`.
     Kl(&'a [f32]),
+    /// `sum of c_k z_k` for coefficients c of each sample, `[sample][output]`: the gradient of any function of the logits, given
+    /// its slope in them.
+    Linear(&'a [f32]),
 }
 
 impl Loss<'_> {
@@ -45,9 +48,18 @@ impl Loss<'_> {
                     return mismatch(format!("probability {} of sample {sample}, class {class}: want 0 to 1", p[i]));
                 }
             }
+            Loss::Linear(c) => {
+                if c.len() != samples * outputs {
+                    return mismatch(format!("got {} coefficients, want {samples} x {outputs}", c.len()));
+                }
+                if let Some(i) = c.iter().position(|v| !v.is_finite()) {
+                    let (sample, class) = (i / outputs, i % outputs);
+                    return Err(Error::NonFinite(format!("coefficient {} of sample {sample}, class {class}", c[i])));
+                }
+            }
             Loss::CrossEntropy | Loss::Cw | Loss::Dlr => {}
         }
-        if outputs < 2 && !matches!(self, Loss::CrossEntropy | Loss::Kl(_) | Loss::Margin(_)) {
+        if outputs < 2 && !matches!(self, Loss::CrossEntropy | Loss::Kl(_) | Loss::Margin(_) | Loss::Linear(_)) {
             return mismatch("a margin between classes needs at least 2 outputs".into());
         }
         Ok(())
@@ -80,6 +92,11 @@ impl Loss<'_> {
                     }
                 }
                 loss
+            }
+            Loss::Linear(c) => {
+                let c = &c[sample * z.len()..(sample + 1) * z.len()];
+                dz.iter_mut().zip(c).for_each(|(d, &c)| *d = f64::from(c));
+                z.iter().zip(&*dz).map(|(z, c)| z * c).sum()
             }
         }
     }

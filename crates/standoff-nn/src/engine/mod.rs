@@ -4,6 +4,7 @@
 //! lies in the cache. Sums over leaves follow a binary tree over their index, so that neither the number of threads nor who took
 //! which leaf can be seen in a result. Memory grows with the leaf, not with the batch.
 
+mod ascend;
 mod batch;
 mod forest;
 mod interval;
@@ -14,6 +15,7 @@ mod profile;
 mod tree;
 mod worker;
 
+pub use ascend::{StepKind, Steps};
 pub use batch::{Batch, Samples};
 pub use interval::{Bounds, Region};
 pub use loss::Loss;
@@ -42,6 +44,8 @@ pub enum Ask {
 pub struct Outcome {
     /// The loss of each sample, in the order of the batch.
     pub losses: Vec<f32>,
+    /// `[sample][output]`.
+    pub logits: Vec<f32>,
     /// The largest logit of each sample; ties go to the first.
     pub predictions: Vec<u16>,
     /// The loss of each group: its mean, or the weighted sum when the batch has weights.
@@ -66,6 +70,7 @@ pub struct Engine {
     threads: Option<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
     interval: interval::Scratch,
+    ascent: ascend::Scratch,
     /// Gradients of the right-hand branches of the tree.
     spare: Mutex<Vec<Vec<f32>>>,
 }
@@ -100,6 +105,7 @@ impl Engine {
             threads: if threads > 1 { Some(pool(threads)?) } else { None },
             workers: Mutex::new(workers),
             interval: interval::Scratch::default(),
+            ascent: ascend::Scratch::default(),
             spare: Mutex::new(Vec::new()),
         })
     }

@@ -18,22 +18,32 @@ struct Pass<'a> {
 /// Where a range of samples leaves its results.
 struct Out<'a> {
     losses: &'a mut [f32],
+    logits: &'a mut [f32],
     predictions: &'a mut [u16],
     input_gradients: &'a mut [f32],
-    /// Entries of an input.
+    /// Logits of a sample, and entries of an input.
+    outputs: usize,
     width: usize,
 }
 
 impl Part for Out<'_> {
     fn split(self, samples: usize) -> (Self, Self) {
-        let width = self.width;
+        let (outputs, width) = (self.outputs, self.width);
+        let (logits, logits_r) = self.logits.split_at_mut(samples * outputs);
         let (losses, losses_r) = self.losses.split_at_mut(samples);
         let (predictions, predictions_r) = self.predictions.split_at_mut(samples);
         let entries = if self.input_gradients.is_empty() { 0 } else { samples * width };
         let (input_gradients, input_gradients_r) = self.input_gradients.split_at_mut(entries);
         (
-            Out { losses, predictions, input_gradients, width },
-            Out { losses: losses_r, predictions: predictions_r, input_gradients: input_gradients_r, width },
+            Out { losses, logits, predictions, input_gradients, outputs, width },
+            Out {
+                losses: losses_r,
+                logits: logits_r,
+                predictions: predictions_r,
+                input_gradients: input_gradients_r,
+                outputs,
+                width,
+            },
         )
     }
 }
@@ -43,14 +53,17 @@ impl Engine {
     pub(super) fn run(&self, batch: &Batch<'_>, loss: Loss<'_>, ask: Ask, out: &mut Outcome) -> Result<(), Error> {
         let (n, groups, width) = (batch.len(), batch.ends.len(), self.model.input().size());
         out.losses.resize(n, 0.0);
+        out.logits.resize(n * self.model.outputs(), 0.0);
         out.predictions.resize(n, 0);
         out.input_gradients.resize(if ask == Ask::InputGradients { n * width } else { 0 }, 0.0);
         out.gradients.resize_with(if ask == Ask::Gradients { groups } else { 0 }, Vec::new);
         out.gradients.iter_mut().for_each(|g| g.resize(self.model.size(), 0.0));
         let results = Out {
             losses: &mut out.losses,
+            logits: &mut out.logits,
             predictions: &mut out.predictions,
             input_gradients: &mut out.input_gradients,
+            outputs: self.model.outputs(),
             width,
         };
         let pass = Pass { engine: self, batch, loss, ask };
@@ -140,6 +153,9 @@ impl Pass<'_> {
                 let place = first - places.start + i;
                 let prediction = argmax(z, n, i);
                 out.losses[place] = losses[i];
+                for (j, logit) in out.logits[place * n..(place + 1) * n].iter_mut().enumerate() {
+                    *logit = z[j * LANES + i];
+                }
                 out.predictions[place] = prediction;
                 let weight = self.batch.weights.map_or(scale, |w| w[first + i]);
                 sum.loss += f64::from(losses[i]) * f64::from(weight);

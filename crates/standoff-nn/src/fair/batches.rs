@@ -109,7 +109,7 @@ impl Batches {
 }
 
 /// Fisher and Yates, from a stream of its own for every group and epoch.
-fn shuffle(rows: &mut [u32], seed: u64, group: usize, epoch: u64) {
+pub(crate) fn shuffle(rows: &mut [u32], seed: u64, group: usize, epoch: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     random.set_stream(((group as u64) << 40) ^ epoch);
     for i in (1..rows.len()).rev() {

@@ -4,6 +4,7 @@
 mod batches;
 mod grouped;
 
+pub(crate) use batches::shuffle;
 pub use batches::{Batching, Order};
 pub use grouped::Grouped;
 

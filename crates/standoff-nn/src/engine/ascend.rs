@@ -1,0 +1,223 @@
+//! Attacks of many steps while the images lie in the cache: a leaf of the batch takes every step (forward, back to the input,
+//! move, project) before the next leaf begins.
+
+use super::forest::{Job, Part, Sum, put, take};
+use super::packed::LARGEST_INPUT;
+use super::tree::from_lanes;
+use super::worker::{Back, Worker};
+use super::{Batch, Engine, Loss, loss};
+use crate::Error;
+use crate::kernels::{Kernel, LANES, Lanes, transpose};
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// How a step follows the slope `g` of a sample's loss in its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// `size * sign(g)`, with `sign(0) = 0`.
+    Sign,
+    /// `size * g`.
+    Plain,
+    /// `size * g / mean|g|`: the direction of the plain step, its length free of the scale of the network. Entries move by `size`
+    /// on average.
+    Scaled,
+}
+
+/// The steps of an attack.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steps {
+    /// How a step follows the slope.
+    pub kind: StepKind,
+    /// Its size.
+    pub size: f32,
+    /// How many there are.
+    pub count: usize,
+    /// How far every entry may end from that of the clean sample.
+    pub eps: f32,
+    /// The least and the largest value an entry can have at all; `None` if there are none.
+    pub clip: Option<(f32, f32)>,
+}
+
+impl Steps {
+    fn check(&self) -> Result<(), Error> {
+        let fine = |v: f32| v >= 0.0 && v <= LARGEST_INPUT;
+        let mismatch = |why: String| Err(Error::Mismatch(why));
+        if !fine(self.size) {
+            return mismatch(format!("steps of size {}: want a number from 0 to {LARGEST_INPUT:e}", self.size));
+        }
+        if !fine(self.eps) {
+            return mismatch(format!("eps is {}: want a number from 0 to {LARGEST_INPUT:e}", self.eps));
+        }
+        match self.clip {
+            Some((a, b)) if !(a <= b && fine(a.abs()) && fine(b.abs())) => {
+                mismatch(format!("inputs are clipped to {a} to {b}: want two numbers in order"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What an engine keeps for attacks once it was asked for one: clean samples in lanes.
+#[derive(Debug, Default)]
+pub(super) struct Scratch(Mutex<Vec<Vec<f32>>>);
+
+/// What every leaf sees.
+struct Climb<'a> {
+    engine: &'a Engine,
+    batch: &'a Batch<'a>,
+    loss: Loss<'a>,
+    steps: &'a Steps,
+}
+
+/// The samples of a range, `[sample][entry]`.
+struct Moved<'a> {
+    rows: &'a mut [f32],
+    width: usize,
+}
+
+impl Part for Moved<'_> {
+    fn split(self, samples: usize) -> (Self, Self) {
+        let (left, right) = self.rows.split_at_mut(samples * self.width);
+        (Moved { rows: left, width: self.width }, Moved { rows: right, width: self.width })
+    }
+}
+
+impl Engine {
+    /// Climbs the loss of every sample of a batch within a box around it. `moved`, `[sample][entry]` in the order of the batch, is
+    /// where each begins and, afterwards, where it ended; the batch itself holds the clean samples. A step is
+    /// `x := clip(x0 + clamp(x + move - x0, -eps, eps))`, in `f32` and in this order, where `move` follows the slope that
+    /// [`Ask::InputGradients`](super::Ask::InputGradients) gives.
+    ///
+    /// The result has the bits of a loop over [`pass`](Self::pass), on any number of threads.
+    pub fn ascend(&self, batch: &Batch<'_>, loss: Loss<'_>, steps: &Steps, moved: &mut [f32]) -> Result<(), Error> {
+        batch.check(&self.model)?;
+        loss.check(batch.len(), self.model.outputs())?;
+        steps.check()?;
+        let (n, width) = (batch.len(), self.model.input().size());
+        if moved.len() != n * width {
+            return Err(Error::Mismatch(format!("got {} moved entries, want {n} x {width}", moved.len())));
+        }
+        if let Some(i) = moved.iter().position(|v| !(v.abs() <= LARGEST_INPUT)) {
+            let (sample, entry, v) = (i / width, i % width, moved[i]);
+            return Err(Error::NonFinite(format!("the start of sample {sample} of the batch, entry {entry}, is {v}")));
+        }
+        let climb = Climb { engine: self, batch, loss, steps };
+        self.forest(batch.ends, Moved { rows: moved, width }, &mut [], |job| climb.leaf(job))?;
+        Ok(())
+    }
+}
+
+impl Climb<'_> {
+    fn leaf(&self, job: Job<'_, Moved<'_>>) -> Result<Sum, Error> {
+        let engine = self.engine;
+        let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
+        let mut clean = take(&engine.ascent.0).unwrap_or_default();
+        let done = self.leaf_on(&mut worker, &mut clean, job.places, job.out);
+        put(&engine.ascent.0, clean);
+        put(&engine.workers, worker);
+        done.map(|()| Sum::default())
+    }
+
+    fn leaf_on(
+        &self,
+        worker: &mut Worker,
+        clean: &mut Vec<f32>,
+        places: Range<usize>,
+        moved: Moved<'_>,
+    ) -> Result<(), Error> {
+        let (engine, width) = (self.engine, moved.width);
+        let units = places.len().div_ceil(LANES);
+        clean.resize(worker.x.len(), 0.0);
+        self.batch.load(engine.isa, &mut clean[..units * width * LANES], places.clone(), width)?;
+        for (x, rows) in worker.x.chunks_exact_mut(width * LANES).zip(moved.rows.chunks(width * LANES)) {
+            let count = rows.len() / width;
+            let rows: [&[f32]; LANES] = std::array::from_fn(|i| &rows[i.min(count - 1) * width..][..width]);
+            engine.isa.run(transpose::ToLanes { out: x, rows: &rows[..count] });
+        }
+        for _ in 0..self.steps.count {
+            worker.forward(&engine.weights, &engine.stages, units);
+            self.slopes(worker, places.clone());
+            worker.backward(&engine.weights, &engine.stages, units, Back { params: None, input: true });
+            let size = units * width * LANES;
+            let (x, g, x0) = (&mut worker.x[..size], &worker.g[..size], &clean[..size]);
+            for unit in 0..units {
+                let at = unit * width * LANES..(unit + 1) * width * LANES;
+                let (x, g, x0) = (&mut x[at.clone()], &g[at.clone()], &x0[at]);
+                if !engine.isa.run(Move { x, g, x0, steps: self.steps }) {
+                    let first = places.start + unit * LANES;
+                    let why = format!("an input gradient of samples {first} to {} of the batch", first + LANES - 1);
+                    return Err(Error::NonFinite(why));
+                }
+            }
+        }
+        for (x, rows) in worker.x.chunks_exact(width * LANES).zip(moved.rows.chunks_mut(width * LANES)) {
+            from_lanes(engine.isa, rows, x);
+        }
+        Ok(())
+    }
+
+    /// The gradient with respect to the logits, in `worker.g`.
+    fn slopes(&self, worker: &mut Worker, places: Range<usize>) {
+        let n = self.engine.model.outputs();
+        for (unit, first) in places.clone().step_by(LANES).enumerate() {
+            let count = (places.end - first).min(LANES);
+            let (mut labels, mut weights, mut losses) = ([0u16; LANES], [0.0f32; LANES], [0.0f32; LANES]);
+            for i in 0..count {
+                labels[i] = self.batch.label(first + i);
+                weights[i] = self.batch.weights.map_or(1.0, |w| w[first + i]);
+            }
+            let (z, dz) = worker.logits_and_gradient(unit * n * LANES..(unit + 1) * n * LANES);
+            let unit = loss::Unit { losses: &mut losses, dz, z, labels: &labels, weights: &weights, first, count };
+            unit.run(&self.loss, self.engine.isa);
+        }
+    }
+}
+
+/// One step of one unit; whether its slopes were finite.
+struct Move<'a> {
+    x: &'a mut [f32],
+    g: &'a [f32],
+    x0: &'a [f32],
+    steps: &'a Steps,
+}
+
+impl Kernel for Move<'_> {
+    type Output = bool;
+    #[inline(always)]
+    #[allow(unsafe_code, unsafe_op_in_unsafe_fn)] // lanes are read inside slices of asserted length
+    unsafe fn run<L: Lanes>(self) -> bool {
+        let n = self.x.len();
+        assert!(n.is_multiple_of(LANES) && self.g.len() == n && self.x0.len() == n);
+        let (x, g, x0) = (self.x.as_mut_ptr(), self.g.as_ptr(), self.x0.as_ptr());
+        let (low, high) = self.steps.clip.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+        let (low, high) = (L::splat(low), L::splat(high));
+        let (eps, back) = (L::splat(self.steps.eps), L::splat(-self.steps.eps));
+        let (zero, one) = (L::zero(), L::splat(1.0));
+        let mut size = L::splat(self.steps.size);
+        if self.steps.kind == StepKind::Scaled {
+            let mut sum = zero;
+            for k in (0..n).step_by(LANES) {
+                let g = L::load(g.add(k));
+                sum = sum.add(g.max(zero.sub(g)));
+            }
+            // A flat loss moves nothing; a sum that is not finite is found below.
+            let entries = L::splat((n / LANES) as f32);
+            size = zero.select(sum.eq(zero), size.mul(entries).div(sum));
+        }
+        // Stays zero as long as everything is finite.
+        let mut odd = zero;
+        for k in (0..n).step_by(LANES) {
+            let g = L::load(g.add(k));
+            odd = odd.add(g.mul(zero));
+            let slope = match self.steps.kind {
+                StepKind::Sign => g.gt(zero).and(one).sub(zero.gt(g).and(one)),
+                _ => g,
+            };
+            let centre = L::load(x0.add(k));
+            let away = L::load(x.add(k)).add(size.mul(slope)).sub(centre);
+            let to = centre.add(away.max(back).min(eps));
+            to.max(low).min(high).store(x.add(k));
+        }
+        odd.sum() == 0.0
+    }
+}

@@ -1,0 +1,194 @@
+//! The images of a step: clean ones first, then those that attacks have moved, with what the network says of them.
+
+use super::random::scatter;
+use super::{Attack, Labelled, Start};
+use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples, Steps};
+
+/// What a step is made of.
+pub(super) struct Field<'a> {
+    pub engine: &'a Engine,
+    pub data: &'a Labelled,
+    /// The batch, as rows of the data.
+    pub rows: &'a [u32],
+    /// The attack at this step.
+    pub attack: Attack,
+    pub seed: u64,
+    pub step: Option<u64>,
+}
+
+impl Field<'_> {
+    /// How many images the batch has.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.data.input().size()
+    }
+
+    pub(super) fn label(&self, image: usize) -> usize {
+        usize::from(self.data.labels()[self.rows[image] as usize])
+    }
+
+    fn steps(&self, count: usize) -> Steps {
+        let Attack { kind, size, eps, clip, .. } = self.attack;
+        Steps { kind, size, count, eps, clip }
+    }
+}
+
+/// What an attack climbs.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Climb {
+    CrossEntropy,
+    /// The margin of each row's own target.
+    Margin,
+}
+
+/// Rows of images: row i < n is the clean image i of the batch. Kept and filled again, it allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct Frozen {
+    /// `[row][entry]`.
+    pub images: Vec<f32>,
+    pub labels: Vec<u16>,
+    /// Which image of the batch each row began as, and the target of its attack.
+    pub origin: Vec<u32>,
+    pub targets: Vec<u16>,
+    pub losses: Vec<f32>,
+    pub correct: Vec<bool>,
+    pub outcome: Outcome,
+    /// Steps taken, times images, since the game was made.
+    pub work: u64,
+    /// Rows that are moved at once, the rows of the data they come from, and the targets they climb towards.
+    gathered: Vec<f32>,
+    from: Vec<u32>,
+    towards: Vec<u16>,
+    /// Where attacks begin, `[image][entry]`, unless at the images.
+    starts: Vec<f32>,
+}
+
+impl Frozen {
+    /// The clean images of the batch, and nothing else.
+    pub(super) fn begin(&mut self, field: &Field<'_>) {
+        let (n, width) = (field.len(), field.width());
+        self.resize(n, width);
+        for (i, image) in self.images.chunks_exact_mut(width).enumerate() {
+            field.data.copy_row(field.rows[i] as usize, image);
+            self.labels[i] = field.label(i) as u16;
+            self.origin[i] = i as u32;
+            self.targets[i] = self.labels[i];
+        }
+    }
+
+    fn resize(&mut self, rows: usize, width: usize) {
+        self.images.resize(rows * width, 0.0);
+        self.labels.resize(rows, 0);
+        self.origin.resize(rows, 0);
+        self.targets.resize(rows, 0);
+        self.losses.resize(rows, 0.0);
+        self.correct.resize(rows, false);
+    }
+
+    /// Finds where attacks begin.
+    pub(super) fn prepare_starts(&mut self, field: &Field<'_>) -> Result<(), Error> {
+        let size = field.len() * field.width();
+        self.starts.clear();
+        match field.attack.start {
+            Start::Clean => {}
+            Start::Random { radius } => {
+                self.starts.extend_from_slice(&self.images[..size]);
+                scatter(&mut self.starts, radius, field.attack.clip, field.seed, field.step);
+            }
+            Start::Warm { steps } => {
+                self.starts.extend_from_slice(&self.images[..size]);
+                let ends = [field.len()];
+                let clean = Batch { rows: Some(field.rows), ends: &ends, ..batch_of(field.data) };
+                let steps = field.steps(steps);
+                field.engine.ascend(&clean, Loss::CrossEntropy, &steps, &mut self.starts)?;
+                self.work += (steps.count * field.len()) as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a row for an image and a target, at the start of its attack; returns its number.
+    pub(super) fn add(&mut self, image: usize, target: u16, width: usize) -> u32 {
+        let (row, at) = (self.labels.len(), image * width..(image + 1) * width);
+        if self.starts.is_empty() {
+            self.images.extend_from_within(at);
+        } else {
+            self.images.extend_from_slice(&self.starts[at]);
+        }
+        self.labels.push(self.labels[image]);
+        self.origin.push(image as u32);
+        self.targets.push(target);
+        self.losses.push(0.0);
+        self.correct.push(false);
+        row as u32
+    }
+
+    /// Takes some rows through steps of the attack.
+    pub(super) fn climb(&mut self, field: &Field<'_>, rows: &[u32], what: Climb, count: usize) -> Result<(), Error> {
+        self.towards.clear();
+        self.towards.extend(rows.iter().map(|&row| self.targets[row as usize]));
+        let towards = std::mem::take(&mut self.towards);
+        let loss = match what {
+            Climb::CrossEntropy => Loss::CrossEntropy,
+            Climb::Margin => Loss::Margin(&towards),
+        };
+        let done = self.climb_on(field, rows, loss, count);
+        self.towards = towards;
+        done
+    }
+
+    /// The same on any loss, its arguments in the order of the rows.
+    pub(super) fn climb_on(
+        &mut self,
+        field: &Field<'_>,
+        rows: &[u32],
+        loss: Loss<'_>,
+        count: usize,
+    ) -> Result<(), Error> {
+        if rows.is_empty() || count == 0 || field.attack.eps == 0.0 {
+            return Ok(());
+        }
+        let width = field.width();
+        self.from.clear();
+        self.gathered.clear();
+        for &row in rows {
+            let row = row as usize;
+            self.from.push(field.rows[self.origin[row] as usize]);
+            self.gathered.extend_from_slice(&self.images[row * width..(row + 1) * width]);
+        }
+        let ends = [rows.len()];
+        let clean = Batch { rows: Some(&self.from), ends: &ends, ..batch_of(field.data) };
+        field.engine.ascend(&clean, loss, &field.steps(count), &mut self.gathered)?;
+        self.work += (count * rows.len()) as u64;
+        for (&row, moved) in rows.iter().zip(self.gathered.chunks_exact(width)) {
+            self.images[row as usize * width..(row as usize + 1) * width].copy_from_slice(moved);
+        }
+        Ok(())
+    }
+
+    /// A pass over some rows as they are; losses and predictions are kept by row, the rest is in `outcome`.
+    pub(super) fn pass(
+        &mut self,
+        engine: &Engine,
+        rows: &[u32],
+        loss: Loss<'_>,
+        (ask, weights): (Ask, Option<&[f32]>),
+    ) -> Result<(), Error> {
+        let (samples, ends) = (Samples::Floats(&self.images), [rows.len()]);
+        let batch = Batch { samples, labels: &self.labels, rows: Some(rows), ends: &ends, weights };
+        engine.pass(&batch, loss, ask, &mut self.outcome)?;
+        for (place, &row) in rows.iter().enumerate() {
+            let row = row as usize;
+            self.correct[row] = self.outcome.predictions[place] == self.labels[row];
+            self.losses[row] = self.outcome.losses[place];
+        }
+        Ok(())
+    }
+}
+
+fn batch_of(data: &Labelled) -> Batch<'_> {
+    Batch { samples: data.samples(), labels: data.labels(), rows: None, ends: &[], weights: None }
+}

@@ -1,0 +1,24 @@
+//! The robust-training game: `min over W, mean over images of max over t in the simplex of sum over j of t_j CE(x_j; W)`, `x_j`
+//! the image attacked towards label j; and its relatives (Madry's, TRADES, natural training).
+//!
+//! The attack runs when W is fixed, and its images are then frozen: value, gradients and certificate are those of the frozen game
+//! (`docs/robust-game.md`).
+
+mod batches;
+mod frozen;
+mod game;
+mod labelled;
+mod measure;
+mod options;
+mod paper;
+mod ramp;
+mod random;
+mod trades;
+
+pub use crate::fair::Order;
+pub use batches::Batching;
+pub use game::RobustGame;
+pub use labelled::Labelled;
+pub use measure::{Measured, Tally};
+pub use options::{Attack, Objective, Options, Start, Targets};
+pub use ramp::Ramp;

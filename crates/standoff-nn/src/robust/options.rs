@@ -1,0 +1,179 @@
+//! What a robust game is made of: the objective, the attack inside it, and how a step is fed.
+
+use super::{Batching, Ramp};
+use crate::{Error, StepKind};
+
+/// What is minimised, as a mean over the images of the batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Objective {
+    /// `max over t in the simplex of sum over j of t_j CE(x_j)`, `x_j` the image attacked towards label j: the paper's. The image
+    /// attacked towards its own label is the clean one.
+    Paper {
+        /// Which targets are attacked to the end.
+        targets: Targets,
+    },
+    /// `CE(x')`, `x'` the image attacked without a target on the cross-entropy (Madry et al.).
+    Madry,
+    /// `CE(x) + beta KL(f(x) || f(x'))`, `x'` the image attacked on the divergence (TRADES).
+    Trades {
+        /// The weight of the divergence; 6 in its authors' experiments on images, 1 on MNIST.
+        beta: f64,
+    },
+    /// `CE(x)`: no attack.
+    Natural,
+}
+
+/// Which targets of an image are attacked to the end. The others keep the image that their attack has reached: they stay
+/// corners of the simplex, with the loss of that image.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Targets {
+    /// All of them but the label: the letter of the paper.
+    All,
+    /// The `keep` most promising: those with the largest logits at the clean image if `after` is 0, else those with the largest
+    /// losses after so many steps. A heuristic: the maximum can be missed.
+    Top {
+        /// How many go on.
+        keep: usize,
+        /// The steps that all of them take.
+        after: usize,
+    },
+    /// After so many steps the leader goes on to the end; of the others those that can still overtake it. The rest are dropped:
+    /// interval bounds over everything their remaining steps can reach stay below the leader by `slack`. Exact with `slack` 0 for
+    /// the maximum, with `slack = lambda` for the answer regularised by lambda for each image. Bounds are loose: expect it to
+    /// drop nothing unless few steps remain or the network was trained for them.
+    Proven {
+        /// The steps that all of them take.
+        after: usize,
+        /// How far below the leader a bound must stay.
+        slack: f32,
+    },
+}
+
+/// Where an attack begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Start {
+    /// At the image.
+    Clean,
+    /// Uniformly in a box of this radius (at most eps) around it, by the seed and the step.
+    Random {
+        /// The radius; it follows the ramp of eps.
+        radius: f32,
+    },
+    /// Where an attack of so many steps on the cross-entropy, without a target, has ended: steps that all targets share.
+    Warm {
+        /// The shared steps.
+        steps: usize,
+    },
+}
+
+/// The attack inside the objective.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Attack {
+    /// How far every pixel may move.
+    pub eps: f32,
+    /// How many steps.
+    pub steps: usize,
+    /// How a step follows the slope.
+    pub kind: StepKind,
+    /// Its size at the full eps.
+    pub size: f32,
+    /// Where it begins.
+    pub start: Start,
+    /// The least and the largest value of a pixel.
+    pub clip: Option<(f32, f32)>,
+    /// Eps, the size of a step and the radius of a random start are multiplied by this; measuring is at the full eps.
+    pub ramp: Ramp,
+}
+
+impl Attack {
+    /// That of the paper's published code: 11 sign steps of a quarter of eps, from the image.
+    pub const fn published(eps: f32) -> Self {
+        let size = eps / 4.0;
+        let (start, clip) = (Start::Clean, Some((0.0, 1.0)));
+        Self { eps, steps: 11, kind: StepKind::Sign, size, start, clip, ramp: Ramp::NONE }
+    }
+
+    /// That of the paper's text: 10 steps along the gradient, whose size it does not give. See [`StepKind::Scaled`]: pixels move
+    /// by eps/4 on average.
+    pub const fn text(eps: f32) -> Self {
+        Self { steps: 10, kind: StepKind::Scaled, ..Self::published(eps) }
+    }
+
+    /// For [`Objective::Madry`]: sign steps of eps/4 from a random start anywhere in the box.
+    pub const fn madry(eps: f32, steps: usize) -> Self {
+        Self { steps, start: Start::Random { radius: eps }, ..Self::published(eps) }
+    }
+
+    /// For [`Objective::Trades`]: as Madry's, from within 0.001 of the image, where the divergence has a slope.
+    pub const fn trades(eps: f32, steps: usize) -> Self {
+        Self { steps, start: Start::Random { radius: 0.001 }, ..Self::published(eps) }
+    }
+
+    /// The attack at a step of training: eps and all that goes with it times the ramp. `None` for measuring.
+    pub fn at(&self, step: Option<u64>) -> Self {
+        let share = step.map_or(1.0, |step| self.ramp.at(step)) as f32;
+        let start = match self.start {
+            Start::Random { radius } => Start::Random { radius: radius * share },
+            other => other,
+        };
+        Self { eps: self.eps * share, size: self.size * share, start, ramp: Ramp::NONE, ..*self }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let mismatch = |why: String| Err(Error::Mismatch(why));
+        let within = |v: f32| v >= 0.0 && v.is_finite();
+        if !within(self.eps) {
+            return mismatch(format!("eps is {}: want zero or a positive number", self.eps));
+        }
+        if !within(self.size) {
+            return mismatch(format!("the step of the attack is {}: want zero or a positive number", self.size));
+        }
+        match (self.start, self.clip) {
+            (Start::Random { radius }, _) if !(within(radius) && radius <= self.eps) => {
+                mismatch(format!("the attack starts within {radius}: want from 0 to eps = {}", self.eps))
+            }
+            (_, Some((a, b))) if !(a <= b) => mismatch(format!("pixels are clipped to {a} to {b}: want them in order")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A robust game.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// What is minimised.
+    pub objective: Objective,
+    /// The attack inside it.
+    pub attack: Attack,
+    /// How a step is fed.
+    pub batching: Batching,
+    /// The seed of random starts; that of the order is in `batching`.
+    pub seed: u64,
+}
+
+impl Options {
+    /// Refuses what cannot be computed, for a model with so many outputs.
+    pub(super) fn check(&self, outputs: usize) -> Result<(), Error> {
+        self.attack.check()?;
+        let mismatch = |why: String| Err(Error::Mismatch(why));
+        let steps = self.attack.steps;
+        match self.objective {
+            Objective::Trades { beta } if !(beta >= 0.0 && beta.is_finite()) => {
+                mismatch(format!("beta is {beta}: want zero or a positive number"))
+            }
+            Objective::Paper { .. } if outputs < 2 => mismatch("targeted attacks need at least 2 outputs".into()),
+            Objective::Paper { targets: Targets::Top { keep, .. } } if keep == 0 || keep >= outputs => {
+                mismatch(format!("{keep} targets are kept: want 1 to {}", outputs - 1))
+            }
+            Objective::Paper { targets: Targets::Top { after, .. } | Targets::Proven { after, .. } }
+                if after > steps =>
+            {
+                mismatch(format!("targets are screened after {after} steps: the attack has {steps}"))
+            }
+            Objective::Paper { targets: Targets::Proven { slack, .. } } if !(slack >= 0.0 && slack.is_finite()) => {
+                mismatch(format!("the slack is {slack}: want zero or a positive number"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
