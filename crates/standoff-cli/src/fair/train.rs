@@ -74,6 +74,9 @@ pub fn run(
     if spec.method == Method::Cvar {
         game = game.tail(config.share)?;
     }
+    if spec.method == Method::Minmax {
+        game = game.at_corners();
+    }
     let method = Train::new(&game, spec.method.reply(config, spec.lambda), &config.recipe()?)?;
     let start = Point::new(&task.start(spec.seed), &spec.method.start(&task.sizes()));
     let training = Training::new(&mut game, &start, Box::new(method)).context("the start")?;

@@ -24,9 +24,13 @@ pub struct GroupGame {
     batches: Batches,
     /// The share of samples that count, the worst ones; `None` for the game of groups.
     tail: Option<f64>,
+    /// Whether gradients wait until y is known.
+    late: bool,
     sample_weights: Vec<f32>,
     order: Vec<u32>,
     outcome: Outcome,
+    /// Of one group alone.
+    alone: Outcome,
     error: Option<Error>,
     x_set: Set<f32>,
     y_set: Set<f32>,
@@ -43,9 +47,11 @@ impl GroupGame {
             y_set: Set::simplex(data.groups(), 1.0).map_err(|e| Error::Mismatch(e.to_string()))?,
             data,
             tail: None,
+            late: false,
             sample_weights: Vec::new(),
             order: Vec::new(),
             outcome: Outcome::default(),
+            alone: Outcome::default(),
             error: None,
         })
     }
@@ -61,6 +67,14 @@ impl GroupGame {
         self.tail = Some(share);
         self.y_set = Set::simplex(1, 1.0).map_err(|e| Error::Mismatch(e.to_string()))?;
         Ok(self)
+    }
+
+    /// Gradients wait until y is known, and are those of the groups that it counts: forward over all groups and backward over one
+    /// where y is a corner, which is all that `minmax` without a regulariser needs. The same bits, for less.
+    #[must_use]
+    pub fn at_corners(mut self) -> Self {
+        self.late = self.tail.is_none();
+        self
     }
 
     /// The mean loss of each group at the x fixed last, on the batch at hand.
@@ -97,12 +111,30 @@ impl GroupGame {
         self.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome)
     }
 
+    /// Adds the gradient of one group, times t.
+    fn add_alone(&mut self, group: usize, t: f32, out: &mut [f32]) -> Result<(), Error> {
+        let (rows, ends) = self.batches.current(&self.data);
+        let rows = &rows[if group == 0 { 0 } else { ends[group - 1] }..ends[group]];
+        let ends = [rows.len()];
+        let batch = Batch { rows: Some(rows), ends: &ends, weights: None, ..self.data.all() };
+        self.engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut self.alone)?;
+        add(out, t, &self.alone.gradients[0]);
+        Ok(())
+    }
+
     /// `sum y_g L_g`, NaN after an error.
     fn mixture(&self, y: &[f32]) -> f64 {
         if self.error.is_some() {
             return f64::NAN;
         }
         self.outcome.group_losses.iter().zip(y).map(|(l, &t)| l * f64::from(t)).sum()
+    }
+}
+
+/// `out += t * gradient`.
+fn add(out: &mut [f32], t: f32, gradient: &[f32]) {
+    for (o, g) in out.iter_mut().zip(gradient) {
+        *o += t * g;
     }
 }
 
@@ -133,6 +165,7 @@ impl Game for GroupGame {
     fn fix(&mut self, x: &[f32], need: Need) {
         let ask = match need {
             Need::Values => Ask::Values,
+            Need::Gradients if self.late => Ask::Values,
             Need::Gradients => Ask::Gradients,
         };
         self.error = self.pass(x, ask).err();
@@ -149,11 +182,13 @@ impl Game for GroupGame {
             return value;
         }
         out.fill(0.0);
-        for (gradient, &t) in self.outcome.gradients.iter().zip(y) {
-            if t != 0.0 {
-                for (o, g) in out.iter_mut().zip(gradient) {
-                    *o += t * g;
-                }
+        for (group, &t) in y.iter().enumerate().filter(|(_, t)| **t != 0.0) {
+            if !self.late {
+                add(out, t, &self.outcome.gradients[group]);
+            } else if let Err(error) = self.add_alone(group, t, out) {
+                self.error = Some(error);
+                out.fill(f32::NAN);
+                return f64::NAN;
             }
         }
         value
