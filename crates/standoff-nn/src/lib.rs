@@ -1,5 +1,6 @@
 //! Small networks and large batches at the speed of the machine: models, the kernels that run them, their data and weights.
 
+pub mod attack;
 pub mod data;
 pub mod engine;
 mod error;

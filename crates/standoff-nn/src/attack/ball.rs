@@ -1,0 +1,217 @@
+//! Where an attacked image may lie, and how it is stored: norm balls, clipping, the 8-bit grid.
+
+use super::Attack;
+use crate::Error;
+
+/// How the size of a change is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Norm {
+    /// The largest change of a pixel.
+    Linf,
+    /// The Euclidean length of the change.
+    L2,
+}
+
+/// How an attacked image is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grid {
+    /// As the `f32` numbers that the attack computed.
+    Float,
+    /// The attack computes with floats; its images are then cut to 256 levels, towards zero.
+    Truncate,
+    /// The attack computes with floats; its images are then rounded to 256 levels.
+    Round,
+    /// The attack searches on the 256 levels itself: every image that it shows the network is one that can be stored.
+    Search,
+}
+
+/// The set of images that an attack may choose from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ball {
+    /// How changes are measured.
+    pub norm: Norm,
+    /// The largest change, in the units of the input.
+    pub eps: f64,
+    /// Whether pixels stay in [0, 1].
+    pub clip: bool,
+    /// How images are stored.
+    pub grid: Grid,
+    /// Whether the stored image must lie in the ball, as it should. The published evaluation truncates without a look at
+    /// the ball, so that its images may lie outside by less than one level of 255, and does not clip those of FGSM.
+    pub strict: bool,
+}
+
+/// What rounding to `f32` may add to a distance measured in exact arithmetic.
+const ROUNDING: f64 = 1e-6;
+
+impl Ball {
+    /// Pixels of [0, 1] that move by up to eps each, as floats.
+    pub const fn linf(eps: f64) -> Self {
+        Self { norm: Norm::Linf, eps, clip: true, grid: Grid::Float, strict: true }
+    }
+
+    /// Images in [0, 1] that move by up to eps in Euclidean length, as floats.
+    pub const fn l2(eps: f64) -> Self {
+        Self { norm: Norm::L2, ..Self::linf(eps) }
+    }
+
+    /// The same ball with another way to store images.
+    pub const fn stored(self, grid: Grid) -> Self {
+        Self { grid, ..self }
+    }
+
+    /// The ball as this attack has it: in the published evaluation FGSM is not clipped.
+    pub fn of(self, attack: &Attack) -> Self {
+        Self { clip: self.clip && (self.strict || *attack != Attack::Fgsm), ..self }
+    }
+
+    /// Refuses what is not a ball.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if !(self.eps >= 0.0 && self.eps <= 1e3) {
+            return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to 1000", self.eps)));
+        }
+        if !self.strict && (self.norm, self.grid) != (Norm::Linf, Grid::Truncate) {
+            let why =
+                "only truncated images in the L-infinity norm may leave the ball, as the published evaluation does";
+            return Err(Error::Mismatch(why.into()));
+        }
+        Ok(())
+    }
+
+    /// Why an original pixel does not suit this ball.
+    pub(super) fn objection(&self, v: f32) -> Option<&'static str> {
+        if self.clip && !(0.0..=1.0).contains(&v) {
+            return Some("want 0 to 1 (divide bytes by 255), or a ball without clipping");
+        }
+        if self.grid != Grid::Float && v.to_bits() != (level(v) as f32 / 255.0).to_bits() {
+            return Some("not a multiple of 1/255, so the image itself cannot be stored in 8 bits; use floats");
+        }
+        None
+    }
+
+    /// The radius that attacks keep to in `f32`: so much smaller that no rounding of a sum leaves the ball. The published
+    /// arithmetic takes eps as it is.
+    pub(super) fn radius(&self) -> f32 {
+        if !self.strict {
+            return self.eps as f32;
+        }
+        let slack = match self.norm {
+            Norm::Linf => 1.3e-7,
+            // 784 pixels that are off by half a unit in the last place add up to 1e-6.
+            Norm::L2 => 1e-6,
+        };
+        (self.eps - slack).max(0.0) as f32
+    }
+
+    /// Moves `x` into the ball around `origin`, and into [0, 1] if clipped.
+    pub(super) fn project(&self, x: &mut [f32], origin: &[f32]) {
+        let r = self.radius();
+        match self.norm {
+            Norm::Linf => {
+                for (x, &o) in x.iter_mut().zip(origin) {
+                    *x = o + (*x - o).clamp(-r, r);
+                }
+            }
+            Norm::L2 => {
+                let length = distance(x, origin);
+                if length > f64::from(r) {
+                    let scale = (f64::from(r) / length) as f32;
+                    for (x, &o) in x.iter_mut().zip(origin) {
+                        *x = o + (*x - o) * scale;
+                    }
+                }
+            }
+        }
+        // An origin in [0, 1] is no further from the clipped point than from the other.
+        if self.clip {
+            for x in x {
+                *x = x.clamp(0.0, 1.0);
+            }
+        }
+    }
+
+    /// Writes `x`, a point of the ball, as it will be stored.
+    pub(super) fn store(&self, stored: &mut [f32], x: &[f32], origin: &[f32]) {
+        let reach = (self.eps * 255.0 + 255.0 * ROUNDING).min(1e6) as i32;
+        match self.grid {
+            Grid::Float => stored.copy_from_slice(x),
+            Grid::Truncate if !self.strict => {
+                for (s, &v) in stored.iter_mut().zip(x) {
+                    *s = truncate(v) as f32 / 255.0;
+                }
+            }
+            Grid::Truncate => {
+                for ((s, &v), &o) in stored.iter_mut().zip(x).zip(origin) {
+                    let o = level(o);
+                    *s = truncate(v).clamp(o - reach, o + reach) as f32 / 255.0;
+                }
+            }
+            Grid::Round | Grid::Search => {
+                for ((s, &v), &o) in stored.iter_mut().zip(x).zip(origin) {
+                    let o = level(o);
+                    *s = level(v).clamp(o - reach, o + reach) as f32 / 255.0;
+                }
+            }
+        }
+        if self.grid != Grid::Float && self.norm == Norm::L2 && distance(stored, origin) > self.eps {
+            // Every level is taken on the side of the origin: no pixel is further away than in x.
+            for ((s, &v), &o) in stored.iter_mut().zip(x).zip(origin) {
+                *s = (level(o) + truncate(v - o)) as f32 / 255.0;
+            }
+        }
+    }
+
+    /// The size of a change, as a share of eps. Computed in `f64`.
+    pub fn share(&self, image: &[f32], origin: &[f32]) -> f64 {
+        let size = self.size(image, origin);
+        if size == 0.0 { 0.0 } else { size / self.eps }
+    }
+
+    fn size(&self, image: &[f32], origin: &[f32]) -> f64 {
+        match self.norm {
+            Norm::L2 => distance(image, origin),
+            Norm::Linf => {
+                let apart = image.iter().zip(origin).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
+                // A NaN stays one.
+                apart.fold(0.0, |most, d| if d <= most { most } else { d })
+            }
+        }
+    }
+
+    /// Whether a stored image is one that the attack could have chosen: of the right form, in the ball and in [0, 1].
+    pub fn contains(&self, image: &[f32], origin: &[f32]) -> bool {
+        let allowance = if self.strict { 0.0 } else { 1.0 / 255.0 };
+        let of_form = |v: f32| self.grid == Grid::Float || v.to_bits() == (level(v) as f32 / 255.0).to_bits();
+        image.len() == origin.len()
+            && self.size(image, origin) <= self.eps + allowance + ROUNDING
+            && image.iter().all(|&v| v.is_finite() && of_form(v) && (!self.clip || (0.0..=1.0).contains(&v)))
+    }
+}
+
+/// The nearest of the levels k/255. The shift makes a cast, which cuts towards zero, round down also below zero.
+pub(super) fn level(v: f32) -> i32 {
+    (255.0 * v + 4096.5) as i32 - 4096
+}
+
+/// The level towards zero.
+fn truncate(v: f32) -> i32 {
+    (255.0 * v) as i32
+}
+
+/// The Euclidean distance, in `f64`: eight sums side by side, in one order on every machine.
+pub(super) fn distance(a: &[f32], b: &[f32]) -> f64 {
+    let mut sums = [0.0f64; 8];
+    let (whole_a, rest_a) = a.as_chunks::<8>();
+    let (whole_b, rest_b) = b.as_chunks::<8>();
+    for (a, b) in whole_a.iter().zip(whole_b) {
+        for i in 0..8 {
+            let d = f64::from(a[i]) - f64::from(b[i]);
+            sums[i] += d * d;
+        }
+    }
+    for (i, (a, b)) in rest_a.iter().zip(rest_b).enumerate() {
+        let d = f64::from(*a) - f64::from(*b);
+        sums[i] += d * d;
+    }
+    sums.iter().sum::<f64>().sqrt()
+}

@@ -1,0 +1,144 @@
+//! FGSM, projected gradient ascent, and the same towards every class.
+
+use super::field::{Field, Goal};
+use super::random::Stream;
+use super::{Ball, Climb, Norm};
+use crate::{Ask, Error};
+
+/// One step from the image itself.
+pub(super) fn fgsm(field: &mut Field<'_>) -> Result<(), Error> {
+    field.looks = 1;
+    let length = field.set.ball.radius();
+    if field.look(Goal::Untargeted(Climb::CrossEntropy), Ask::InputGradients)? {
+        advance(field, length);
+    }
+    field.finish()
+}
+
+/// How the runs of projected ascent go.
+#[derive(Clone, Copy)]
+pub(super) struct Ascent {
+    pub steps: usize,
+    pub restarts: usize,
+    pub step: Option<f64>,
+    pub random_start: bool,
+}
+
+/// Runs on one goal.
+pub(super) fn pgd(field: &mut Field<'_>, ascent: Ascent, loss: Climb) -> Result<(), Error> {
+    field.looks = ascent.restarts * ascent.steps;
+    for run in 0..ascent.restarts {
+        climb(field, ascent, Goal::Untargeted(loss), run)?;
+    }
+    Ok(())
+}
+
+/// Runs on the margin of every other class.
+pub(super) fn targeted(field: &mut Field<'_>, steps: usize, restarts: usize) -> Result<(), Error> {
+    let others = field.set.engine.model().outputs() - 1;
+    field.looks = others * restarts * steps;
+    let ascent = Ascent { steps, restarts, step: None, random_start: restarts > 1 };
+    for run in 0..restarts * others {
+        for slot in 0..field.slots() {
+            field.targets[slot] = other(field.label(slot), run % others);
+        }
+        climb(field, ascent, Goal::Margin, run)?;
+    }
+    Ok(())
+}
+
+/// The i-th class that is not the label.
+pub(super) fn other(label: u16, i: usize) -> u16 {
+    let i = i as u16;
+    if i < label { i } else { i + 1 }
+}
+
+/// One run, from its start to its end.
+fn climb(field: &mut Field<'_>, ascent: Ascent, goal: Goal, run: usize) -> Result<(), Error> {
+    if !field.again() {
+        return Ok(());
+    }
+    start(field, run, ascent.random_start);
+    let default = 2.5 * field.set.ball.eps / ascent.steps as f64;
+    let length = ascent.step.unwrap_or(default) as f32;
+    for _ in 0..ascent.steps {
+        if !field.look(goal, Ask::InputGradients)? {
+            break;
+        }
+        advance(field, length);
+    }
+    field.finish()
+}
+
+/// Every active slot begins at its image, or anywhere in the ball.
+pub(super) fn start(field: &mut Field<'_>, run: usize, random: bool) {
+    for i in 0..field.active.len() {
+        let slot = field.active[i] as usize;
+        let at = field.at(slot);
+        let mut stream = field.stream(run, slot, 0);
+        let (x, origin) = (&mut field.x[at.clone()], &field.origin[at]);
+        x.copy_from_slice(origin);
+        if random {
+            anywhere(&field.set.ball, x, origin, &mut stream);
+        }
+    }
+}
+
+/// Uniform in the cube; in the Euclidean ball uniform in direction and radius.
+pub(super) fn anywhere(ball: &Ball, x: &mut [f32], origin: &[f32], stream: &mut Stream) {
+    match ball.norm {
+        Norm::Linf => {
+            let r = ball.radius();
+            x.iter_mut().for_each(|x| *x += r * stream.signed());
+        }
+        Norm::L2 => {
+            let radius = ball.radius() * stream.signed().abs();
+            x.iter_mut().for_each(|x| *x = stream.normal());
+            let scale = scale_to(x, radius) as f32;
+            for (x, &o) in x.iter_mut().zip(origin) {
+                *x = o + scale * *x;
+            }
+        }
+    }
+    ball.project(x, origin);
+}
+
+/// A step of every slot that stands, along the gradient of the last look.
+fn advance(field: &mut Field<'_>, length: f32) {
+    let Field { set, active, down, x, origin, out, width, .. } = field;
+    for (&slot, g) in active.iter().zip(out.input_gradients.chunks_exact(*width)) {
+        let slot = slot as usize;
+        if down[slot] {
+            continue;
+        }
+        let at = slot * *width..(slot + 1) * *width;
+        let (x, origin) = (&mut x[at.clone()], &origin[at]);
+        step(set.ball.norm, x, g, length);
+        set.ball.project(x, origin);
+    }
+}
+
+/// `x += length * sign(g)`, with `sign(0) = 0`; in the Euclidean norm `x += length * g / |g|`.
+pub(super) fn step(norm: Norm, x: &mut [f32], g: &[f32], length: f32) {
+    match norm {
+        Norm::Linf => {
+            for (x, &g) in x.iter_mut().zip(g) {
+                let up = if g > 0.0 { length } else { 0.0 };
+                let down = if g < 0.0 { length } else { 0.0 };
+                *x += up - down;
+            }
+        }
+        Norm::L2 => {
+            let scale = scale_to(g, length);
+            for (x, &g) in x.iter_mut().zip(g) {
+                *x += (scale * f64::from(g)) as f32;
+            }
+        }
+    }
+}
+
+/// What makes a vector this long; zero for a zero vector. In `f64`, where the squares of tiny gradients do not vanish.
+pub(super) fn scale_to(v: &[f32], length: f32) -> f64 {
+    let norm = v.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
+    if norm > 0.0 { f64::from(length) / norm } else { 0.0 }
+}
