@@ -130,6 +130,11 @@ impl Engine {
         self.weights.set(params, &self.model, &self.stages)
     }
 
+    /// The parameters that were set last, zero before.
+    pub fn parameters(&self) -> &[f32] {
+        &self.weights.flat
+    }
+
     /// One pass over a batch. Every number in `out` is finite, or the error says where it was not.
     pub fn pass(&self, batch: &Batch<'_>, loss: Loss<'_>, ask: Ask, out: &mut Outcome) -> Result<(), Error> {
         batch.check(&self.model)?;

@@ -18,6 +18,7 @@ pub(crate) mod channels_last;
 pub(crate) mod conv;
 pub(crate) mod conv_grad;
 pub(crate) mod dense;
+pub(crate) mod double;
 mod isa;
 mod lanes;
 pub(crate) mod pack;

@@ -2,9 +2,10 @@
 //! the image attacked towards label j; and its relatives (Madry's, TRADES, natural training).
 //!
 //! The attack runs when W is fixed, and its images are then frozen: value, gradients and certificate are those of the frozen game
-//! (`docs/robust-game.md`).
+//! (`docs/robust-game.md`). Beside it, proofs: [`certify`] says which samples no input of a region can change.
 
 mod batches;
+mod certify;
 mod frozen;
 mod game;
 mod labelled;
@@ -17,6 +18,7 @@ mod trades;
 
 pub use crate::fair::Order;
 pub use batches::Batching;
+pub use certify::{Certified, certify};
 pub use game::RobustGame;
 pub use labelled::Labelled;
 pub use measure::{Measured, Tally};

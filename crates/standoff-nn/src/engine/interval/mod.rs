@@ -40,7 +40,10 @@ impl Region {
         Self { eps, clip: None }
     }
 
-    fn check(self) -> Result<(), Error> {
+    /// The largest input and the largest radius.
+    pub(crate) const LARGEST: f32 = LARGEST_INPUT;
+
+    pub(crate) fn check(self) -> Result<(), Error> {
         if !(self.eps >= 0.0 && self.eps <= LARGEST_INPUT) {
             return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to {LARGEST_INPUT:e}", self.eps)));
         }
@@ -53,7 +56,7 @@ impl Region {
     }
 
     /// The clip, infinite if there is none.
-    fn limits(self) -> (f32, f32) {
+    pub(crate) fn limits(self) -> (f32, f32) {
         self.clip.unwrap_or((f32::NEG_INFINITY, f32::INFINITY))
     }
 }

@@ -1,0 +1,106 @@
+//! Which samples are proven robust: no input of the region, classified by any `f32` evaluation of the network, gets another label.
+//!
+//! Interval bounds ([`Engine::bounds`]) speak of the network of real numbers, and are themselves rounded. An attack runs in floating
+//! point and keeps whatever works there, rounding included. So the proof is of the network *as it is computed*, whoever computes it:
+//! for every value of the network an interval that contains what any evaluation gets, with
+//!
+//! - sums of products in any order, in blocks, in lanes, with or without fused multiply-adds, rounded to nearest in `f32` or better;
+//! - underflow, whether it is gradual or flushed to zero;
+//! - any tanh with a relative error below 2^-20 (the engine's has 4e-7); ReLU and max-pooling are exact.
+//!
+//! Transformed convolutions (Winograd, FFT) and shorter formats (TF32, bfloat16) round more and are not covered.
+//!
+//! With `u = 2^-24` and `gamma_n = n u / (1 - n u)`, a sum of n products and a bias is computed with an error of at most
+//! `gamma_{n+1} (sum |w| |x| + |b|)`, as every term is rounded at most n + 1 times. The values x lie between `centre - radius` and
+//! `centre + radius`, so `|x| <= m = |centre| + radius`, and what is computed lies within
+//!
+//! `W centre + b  +/-  ( |W| (radius + gamma m) + gamma |b| + tiny )`:
+//!
+//! the rounding only widens the radius that goes in, and costs nothing. The last layer's margins `z_j - z_y` use the rows `W_j - W_y`,
+//! and the errors of both logits are added. All of this is computed in `f64`; its own roundings, relative errors of at most a few
+//! n 2^-53 of the same sums, are paid by three more units in gamma, for sums of up to 2^20 terms. `tiny` is for underflow: at most
+//! 2^-126 for every operation, for every input and, times the inputs, for every weight; 2^-120 of their sum is taken.
+//!
+//! The region is widened by 2^-22 of `|x| + eps` before it is clipped, some two units in the last place: an attack that adds eps in
+//! `f32`, or divides a byte by 255 in another way, is still inside.
+
+mod proof;
+
+use crate::kernels::LANES;
+use crate::{Batch, Engine, Error, Region, Samples};
+use proof::Proof;
+
+/// What is proven of every sample.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Certified {
+    /// Whether every input of the region is classified as labelled. A sample that is itself misclassified never is.
+    pub certified: Vec<bool>,
+    /// Proven upper bounds of the computed `z_j - z_y`, `[sample][output]`; zero at the label y.
+    pub margins: Vec<f64>,
+}
+
+impl Certified {
+    /// How many samples are certified.
+    pub fn count(&self) -> usize {
+        self.certified.iter().filter(|&&c| c).count()
+    }
+}
+
+/// Proves what it can about rows of images, with the weights and on the threads of an engine. The result does not depend on the
+/// number of threads.
+///
+/// ```
+/// use standoff_nn::{Biases, Engine, Error, Model, Region, Shape, robust::certify};
+///
+/// # fn main() -> Result<(), Error> {
+/// let model = Model::preset("lenet", Shape::new(1, 28, 28), 10)?;
+/// let mut engine = Engine::new(&model, 2)?;
+/// engine.set_weights(&model.initialise(Biases::Robust, 1))?;
+/// let proof = certify(&engine, &[0.5; 3 * 784], &[0, 1, 2], Region::image(0.3))?;
+/// assert_eq!(proof.count(), 0); // it has learnt nothing yet
+/// # Ok(())
+/// # }
+/// ```
+pub fn certify(engine: &Engine, images: &[f32], labels: &[u16], region: Region) -> Result<Certified, Error> {
+    let (model, n) = (engine.model(), labels.len());
+    let batch = Batch { samples: Samples::Floats(images), labels, rows: None, ends: &[n], weights: None };
+    batch.check(model)?;
+    region.check()?;
+    let (width, outputs) = (model.input().size(), model.outputs());
+    check_inside(images, width, region)?;
+    let steps = proof::steps(model, engine.parameters())?;
+    let mut out = Certified { certified: vec![false; n], margins: vec![0.0; n * outputs] };
+    // Whole units for every thread; what comes of a sample depends on no other.
+    let share = n.div_ceil(LANES).div_ceil(engine.threads()).max(1) * LANES;
+    std::thread::scope(|scope| {
+        let parts = images.chunks(share * width).zip(labels.chunks(share));
+        let results = out.certified.chunks_mut(share).zip(out.margins.chunks_mut(share * outputs));
+        for ((images, labels), (certified, margins)) in parts.zip(results) {
+            let steps = &steps;
+            scope.spawn(move || {
+                let mut proof = Proof::new(engine.isa(), steps);
+                let samples = images.chunks(LANES * width).zip(labels.chunks(LANES));
+                let results = certified.chunks_mut(LANES).zip(margins.chunks_mut(LANES * outputs));
+                for ((images, labels), (certified, margins)) in samples.zip(results) {
+                    proof.begin(images, width, region);
+                    proof.run(labels, certified, margins);
+                }
+            });
+        }
+    });
+    Ok(out)
+}
+
+/// Refuses what is not a number, too large, or outside the clip.
+fn check_inside(images: &[f32], width: usize, region: Region) -> Result<(), Error> {
+    let (least, most) = region.limits();
+    match images.iter().position(|v| !(*v >= least && *v <= most && v.abs() <= Region::LARGEST)) {
+        None => Ok(()),
+        Some(i) => {
+            let (row, entry, v) = (i / width, i % width, images[i]);
+            let (least, most) = region.clip.unwrap_or((-Region::LARGEST, Region::LARGEST));
+            let why = format!("input row {row}, entry {entry} is {v}: want a number from {least} to {most}");
+            Err(Error::Mismatch(why))
+        }
+    }
+}
