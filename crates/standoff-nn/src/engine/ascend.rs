@@ -40,7 +40,7 @@ pub struct Steps {
 
 impl Steps {
     fn check(&self) -> Result<(), Error> {
-        let fine = |v: f32| v >= 0.0 && v <= LARGEST_INPUT;
+        let fine = |v: f32| (0.0..=LARGEST_INPUT).contains(&v);
         let mismatch = |why: String| Err(Error::Mismatch(why));
         if !fine(self.size) {
             return mismatch(format!("steps of size {}: want a number from 0 to {LARGEST_INPUT:e}", self.size));
@@ -112,7 +112,8 @@ impl Climb<'_> {
         let engine = self.engine;
         let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
         let mut clean = take(&engine.ascent.0).unwrap_or_default();
-        let done = self.leaf_on(&mut worker, &mut clean, job.places, job.out);
+        let mut moved = job.out;
+        let done = self.leaf_on(&mut worker, &mut clean, job.places, &mut moved);
         put(&engine.ascent.0, clean);
         put(&engine.workers, worker);
         done.map(|()| Sum::default())
@@ -123,7 +124,7 @@ impl Climb<'_> {
         worker: &mut Worker,
         clean: &mut Vec<f32>,
         places: Range<usize>,
-        moved: Moved<'_>,
+        moved: &mut Moved<'_>,
     ) -> Result<(), Error> {
         let (engine, width) = (self.engine, moved.width);
         let units = places.len().div_ceil(LANES);

@@ -100,7 +100,6 @@ impl Corners {
 
     /// Finishes the leader of every image, then whoever may still reach `slack` below it.
     fn finish_proven(&mut self, frozen: &mut Frozen, field: &Field<'_>, rest: usize, slack: f32) -> Result<(), Error> {
-        let outputs = field.engine.model().outputs();
         self.keep_best(frozen, field, 1);
         self.climb(frozen, field, rest)?;
         let leaders = std::mem::take(&mut self.active);
@@ -129,7 +128,6 @@ impl Corners {
             !(bound < leader - slack)
         });
         self.ruled_out += (before - self.active.len()) as u64;
-        debug_assert_eq!(self.rows.len(), field.len() * outputs);
         self.order = leaders;
         self.climb(frozen, field, rest)
     }

@@ -1,0 +1,413 @@
+//! The robust game: against plain slow code, against differences, and the promises of its documentation.
+
+mod common;
+
+use common::{Stream, conv, model, weights};
+use standoff::methods::{Reply, Train};
+use standoff::outer::{AdamOptions, Recipe, Schedule};
+use standoff::{Game, Need, Point, Set, StopReason, Training};
+use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
+use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, Ramp, RobustGame, Start, Targets};
+use standoff_nn::{Loss, Model, Shape, StepKind, reference};
+use std::sync::Arc;
+
+const CLASSES: usize = 5;
+
+fn small() -> Model {
+    model((1, 8, 8), &[conv(3, 4), Relu, MaxPool(2), Flatten, Dense(12), Tanh, Dense(CLASSES)])
+}
+
+fn data(n: usize, seed: u64) -> Arc<Labelled> {
+    let mut stream = Stream::new(seed);
+    let pixels = (0..n * 64).map(|_| stream.signed().abs()).collect();
+    let labels = (0..n).map(|_| stream.below(CLASSES) as u16).collect();
+    Arc::new(Labelled::floats(pixels, Shape::new(1, 8, 8), labels).expect("lengths fit"))
+}
+
+fn attack(kind: StepKind) -> Attack {
+    Attack { eps: 0.2, steps: 5, kind, size: 0.06, ..Attack::published(0.2) }
+}
+
+fn paper(targets: Targets) -> Options {
+    let objective = Objective::Paper { targets };
+    Options { objective, attack: attack(StepKind::Sign), batching: Batching::Whole, seed: 4 }
+}
+
+fn batches(size: usize) -> Batching {
+    Batching::Size { size, order: Order::Shuffled(9) }
+}
+
+fn objectives() -> Vec<(Objective, Start)> {
+    let random = Start::Random { radius: 0.2 };
+    vec![
+        (Objective::Paper { targets: Targets::All }, Start::Clean),
+        (Objective::Paper { targets: Targets::All }, random),
+        (Objective::Paper { targets: Targets::Top { keep: 2, after: 0 } }, Start::Warm { steps: 2 }),
+        (Objective::Paper { targets: Targets::Top { keep: 1, after: 2 } }, Start::Clean),
+        (Objective::Paper { targets: Targets::Proven { after: 4, slack: 0.0 } }, Start::Clean),
+        (Objective::Madry, random),
+        (Objective::Trades { beta: 2.0 }, Start::Random { radius: 0.01 }),
+        (Objective::Natural, Start::Clean),
+    ]
+}
+
+/// A game at parameters, and a y inside its set that is no corner.
+fn fixed(options: &Options, n: usize, threads: usize) -> (RobustGame, Vec<f32>, Vec<f32>) {
+    let (model, mut stream) = (small(), Stream::new(2));
+    let x = weights(&model, &mut stream);
+    let mut game = RobustGame::new(&model, data(n, 7), options, threads).expect("fits");
+    game.fix(&x, Need::Gradients);
+    assert_eq!(game.error(), None);
+    let mut y: Vec<f32> = (0..game.y_set().dim()).map(|_| 0.3 * stream.signed() + 0.2).collect();
+    game.y_set().project(&mut y);
+    (game, x, y)
+}
+
+/// Cross-entropy and its gradient in the parameters and the input, in `f64`.
+fn plain_loss(model: &Model, x: &[f64], image: &[f64], label: usize, loss: Loss<'_>) -> (f64, Vec<f64>) {
+    let values = reference::forward(model, x, image);
+    let z = values.last().expect("logits");
+    let mut dz = vec![0.0; z.len()];
+    let l = loss.sample(&mut dz, z, label, 0);
+    (l, reference::backward(model, x, &values, &dz).1)
+}
+
+fn wide(v: &[f32]) -> Vec<f64> {
+    v.iter().map(|&v| f64::from(v)).collect()
+}
+
+fn image(data: &Labelled, i: usize) -> Vec<f64> {
+    let standoff_nn::Samples::Floats(pixels) = data.samples() else { unreachable!("floats went in") };
+    wide(&pixels[i * 64..(i + 1) * 64])
+}
+
+/// The paper's formula as it stands: every image, every target, one step after the other.
+fn slow_losses(model: &Model, x: &[f32], data: &Labelled, a: &Attack) -> Vec<Vec<f64>> {
+    let x = wide(x);
+    let one = |i: usize, target: usize| {
+        let (clean, label) = (image(data, i), usize::from(data.labels()[i]));
+        let mut moved = clean.clone();
+        for _ in 0..a.steps {
+            let (_, slope) = plain_loss(model, &x, &moved, label, Loss::Margin(&[target as u16]));
+            let slope: Vec<f64> = if target == label { vec![0.0; 64] } else { slope };
+            let mean = slope.iter().map(|v| v.abs()).sum::<f64>() / 64.0;
+            for ((v, c), g) in moved.iter_mut().zip(&clean).zip(&slope) {
+                let step = match a.kind {
+                    StepKind::Sign if *g == 0.0 => 0.0,
+                    StepKind::Sign => g.signum(),
+                    StepKind::Plain => *g,
+                    StepKind::Scaled => {
+                        if mean == 0.0 {
+                            0.0
+                        } else {
+                            g / mean
+                        }
+                    }
+                };
+                let (eps, size) = (f64::from(a.eps), f64::from(a.size));
+                *v = (*v + size * step).clamp(c - eps, c + eps).clamp(0.0, 1.0);
+            }
+        }
+        plain_loss(model, &x, &moved, label, Loss::CrossEntropy).0
+    };
+    (0..data.len()).map(|i| (0..CLASSES).map(|j| one(i, j)).collect()).collect()
+}
+
+#[test]
+fn the_paper_objective_is_the_plain_formula() {
+    for kind in [StepKind::Sign, StepKind::Plain, StepKind::Scaled] {
+        let options = Options { attack: attack(kind), ..paper(Targets::All) };
+        let (mut game, x, y) = fixed(&options, 13, 2);
+        let want = slow_losses(&small(), &x, &data(13, 7), &options.attack);
+        let mut value = 0.0;
+        for (i, losses) in want.iter().enumerate() {
+            for (j, loss) in losses.iter().enumerate() {
+                let got = game.corner(i, j).expect("fixed").1;
+                assert!((got - loss).abs() < 1e-4, "{kind:?}: image {i}, target {j}: {got} against {loss}");
+                value += f64::from(y[i * CLASSES + j]) * loss / 13.0;
+            }
+        }
+        assert!((game.value(&y) - value).abs() < 1e-5);
+        let most: f64 = want.iter().map(|l| l.iter().copied().fold(0.0, f64::max)).sum::<f64>() / 13.0;
+        let measured = game.measure(&x, 0.0).expect("finite");
+        assert!((measured.value - most).abs() < 1e-5, "{} is not the maximum {most}", measured.value);
+    }
+}
+
+/// f with the frozen images of the game, in `f64`, at other parameters.
+fn frozen_value(game: &RobustGame, data: &Labelled, x: &[f64], y: &[f32]) -> f64 {
+    let (model, n) = (small(), game.rows().len());
+    let ce = |image: &[f64], label| plain_loss(&model, x, image, label, Loss::CrossEntropy).0;
+    let one = |i: usize| {
+        let row = game.rows()[i] as usize;
+        let (clean, label) = (image(data, row), usize::from(data.labels()[row]));
+        let moved = |j: usize| wide(game.corner(i, j).expect("fixed").0);
+        match game.options().objective {
+            Objective::Paper { .. } => {
+                (0..CLASSES).map(|j| f64::from(y[i * CLASSES + j]) * ce(&moved(j), label)).sum::<f64>()
+            }
+            Objective::Trades { beta } => {
+                let softmax = |image: &[f64]| {
+                    let values = reference::forward(&model, x, image);
+                    let z = values.last().expect("logits").clone();
+                    let sum: f64 = z.iter().map(|v| v.exp()).sum();
+                    z.iter().map(|v| v.exp() / sum).collect::<Vec<f64>>()
+                };
+                let (p, q) = (softmax(&clean), softmax(&moved(0)));
+                let kl: f64 = p.iter().zip(&q).map(|(p, q)| p * (p / q).ln()).sum();
+                ce(&clean, label) + beta * kl
+            }
+            _ => ce(&moved(0), label),
+        }
+    };
+    (0..n).map(one).sum::<f64>() / n as f64
+}
+
+#[test]
+fn gradients_are_those_of_the_frozen_game() {
+    for (objective, start) in objectives() {
+        let attack = Attack { start, ..attack(StepKind::Sign) };
+        let options = Options { objective, attack, batching: batches(6), seed: 4 };
+        let (mut game, x, y) = fixed(&options, 10, 1);
+        let data = data(10, 7);
+        let mut gradient = vec![0.0; x.len()];
+        let value = game.grad_x(&y, &mut gradient);
+        assert!((value - frozen_value(&game, &data, &wide(&x), &y)).abs() < 1e-5, "{objective:?}");
+        let mut stream = Stream::new(31);
+        for _ in 0..6 {
+            // Along a random direction; short, because ReLU and pooling have corners.
+            let direction: Vec<f64> = x.iter().map(|_| f64::from(stream.signed())).collect();
+            let (h, along) = (1e-6, |s: f64| x.iter().zip(&direction).map(|(&x, d)| f64::from(x) + s * d).collect());
+            let (up, down): (Vec<f64>, Vec<f64>) = (along(h), along(-h));
+            let difference = (frozen_value(&game, &data, &up, &y) - frozen_value(&game, &data, &down, &y)) / (2.0 * h);
+            let slope: f64 = gradient.iter().zip(&direction).map(|(&g, d)| f64::from(g) * d).sum();
+            let size = 1e-4 * (1.0 + slope.abs());
+            assert!((slope - difference).abs() < size, "{objective:?}: {slope} against {difference}");
+        }
+        let mut in_y = vec![0.0; y.len()];
+        game.grad_y(&y, &mut in_y);
+        let linear: f64 = in_y.iter().zip(&y).map(|(&g, &y)| f64::from(g) * f64::from(y)).sum();
+        assert!((linear - value).abs() < 1e-5, "{objective:?} is not linear in y");
+    }
+}
+
+/// Everything a caller sees of a step.
+fn seen(game: &mut RobustGame, x: &[f32]) -> Vec<u32> {
+    let measured = game.measure(x, 0.0).expect("finite");
+    let mut gradient = vec![0.0; x.len()];
+    game.grad_x(&measured.y, &mut gradient);
+    let mut bits: Vec<u32> = gradient.iter().chain(&measured.y).map(|v| v.to_bits()).collect();
+    bits.extend([measured.value as f32, measured.certificate.x.upper as f32].map(f32::to_bits));
+    for i in 0..game.rows().len() {
+        bits.extend((0..CLASSES).flat_map(|j| game.corner(i, j).expect("fixed").0).map(|v| v.to_bits()));
+    }
+    bits
+}
+
+#[test]
+fn bits_depend_neither_on_threads_nor_on_the_steps_before() {
+    for (objective, start) in objectives() {
+        let attack = Attack { start, ramp: Ramp::over(6), ..attack(StepKind::Sign) };
+        let options = Options { objective, attack, batching: batches(90), seed: 4 };
+        let (model, data) = (small(), data(200, 3));
+        let x = weights(&model, &mut Stream::new(2));
+        let mut walked = RobustGame::new(&model, data.clone(), &options, 2).expect("fits");
+        for step in 0..4 {
+            walked.resample(step);
+            walked.fix(&x, Need::Gradients);
+        }
+        let mut jumped = RobustGame::new(&model, data.clone(), &options, 1).expect("fits");
+        jumped.resample(3);
+        assert_eq!(walked.rows(), jumped.rows());
+        let want = seen(&mut jumped, &x);
+        assert!(seen(&mut walked, &x) == want, "{objective:?}");
+        jumped.resample(2);
+        assert!(seen(&mut jumped, &x) != want, "{objective:?}: another batch, another result");
+    }
+}
+
+#[test]
+fn frozen_images_stay_in_the_ball_and_among_images_and_the_label_stays_clean() {
+    for (objective, start) in objectives() {
+        for kind in [StepKind::Sign, StepKind::Plain, StepKind::Scaled] {
+            let attack = Attack { start, ..attack(kind) };
+            let options = Options { objective, attack, batching: Batching::Whole, seed: 4 };
+            let (game, ..) = fixed(&options, 20, 1);
+            let data = data(20, 7);
+            let mut moved = false;
+            for i in 0..20 {
+                let clean = image(&data, i);
+                for j in 0..CLASSES {
+                    let (got, _) = game.corner(i, j).expect("fixed");
+                    for (&v, c) in got.iter().zip(&clean) {
+                        let away = (f64::from(v) - c).abs();
+                        assert!(away <= 0.2 + 1e-6 && (0.0..=1.0).contains(&v), "{objective:?} {kind:?}: {c} to {v}");
+                        moved |= away > if kind == StepKind::Plain { 0.01 } else { 0.19 };
+                    }
+                    if matches!(objective, Objective::Paper { .. }) && j == usize::from(data.labels()[i]) {
+                        assert_eq!(wide(got), clean, "{objective:?}");
+                    }
+                }
+            }
+            assert_eq!(moved, objective != Objective::Natural, "{objective:?} {kind:?}");
+        }
+    }
+}
+
+#[test]
+fn proven_screening_drops_targets_and_never_changes_the_maximum() {
+    let mut dropped = 0;
+    for (steps, after, size) in [(5, 4, 0.06), (10, 8, 0.02), (40, 39, 0.005), (3, 0, 0.05)] {
+        let attack = Attack { steps, size, ..attack(StepKind::Sign) };
+        let at = |targets| Options { attack, ..paper(targets) };
+        let (mut all, x, _) = fixed(&at(Targets::All), 60, 1);
+        let (mut proven, ..) = fixed(&at(Targets::Proven { after, slack: 0.0 }), 60, 1);
+        let (a, b) = (all.measure(&x, 0.0).expect("finite"), proven.measure(&x, 0.0).expect("finite"));
+        assert_eq!(a.value, b.value);
+        assert_eq!(a.y, b.y);
+        assert_eq!(a.certificate, b.certificate);
+        assert!(proven.attack_work() <= all.attack_work());
+        dropped += proven.ruled_out();
+    }
+    assert!(dropped > 60, "only {dropped} were dropped: the test shows nothing");
+}
+
+#[test]
+fn with_slack_lambda_proven_screening_keeps_the_regularised_answer() {
+    let (each, attack) = (0.1, Attack { steps: 40, size: 0.005, ..attack(StepKind::Sign) });
+    let at = |targets| Options { attack, ..paper(targets) };
+    let (mut all, x, _) = fixed(&at(Targets::All), 60, 1);
+    let (mut proven, ..) = fixed(&at(Targets::Proven { after: 39, slack: each as f32 }), 60, 1);
+    let lambda = all.lambda(each);
+    assert_eq!(all.measure(&x, lambda).expect("finite").y, proven.measure(&x, lambda).expect("finite").y);
+    assert!(proven.ruled_out() > 10);
+}
+
+#[test]
+fn keeping_every_target_is_the_letter_of_the_paper_and_fewer_is_never_more() {
+    let (mut all, x, _) = fixed(&paper(Targets::All), 50, 1);
+    let want = all.measure(&x, 0.0).expect("finite");
+    for after in [0, 2, 5] {
+        let (mut every, ..) = fixed(&paper(Targets::Top { keep: CLASSES - 1, after }), 50, 1);
+        assert_eq!(every.measure(&x, 0.0).expect("finite").value, want.value, "after {after}");
+        let (mut one, ..) = fixed(&paper(Targets::Top { keep: 1, after }), 50, 1);
+        let got = one.measure(&x, 0.0).expect("finite").value;
+        assert!(got <= want.value && got > 0.5 * want.value, "after {after}: {got} against {}", want.value);
+        assert!(after == 5 || one.attack_work() < all.attack_work());
+    }
+}
+
+#[test]
+fn a_positive_lambda_projects_and_zero_takes_the_corner() {
+    let (mut game, x, _) = fixed(&paper(Targets::All), 12, 1);
+    let each = 0.4;
+    let lambda = game.lambda(each);
+    let soft = game.measure(&x, lambda).expect("finite");
+    let simplex = Set::<f64>::simplex(CLASSES, 1.0).expect("a simplex");
+    for i in 0..12 {
+        let mut want: Vec<f64> = (0..CLASSES).map(|j| game.corner(i, j).expect("fixed").1 / each).collect();
+        simplex.project(&mut want);
+        for (got, want) in soft.y[i * CLASSES..].iter().zip(&want) {
+            assert!((f64::from(*got) - want).abs() < 1e-4, "image {i}");
+        }
+    }
+    assert!(soft.y.iter().any(|&t| t > 0.01 && t < 0.99));
+    let hard = game.measure(&x, 0.0).expect("finite");
+    assert!(hard.y.iter().all(|&t| t == 0.0 || t == 1.0));
+    assert!(hard.certificate.y.upper <= 1e-6, "nothing is left to gain: {:?}", hard.certificate.y);
+    assert!(soft.value < hard.value && soft.certificate.y.lower > 0.0);
+}
+
+#[test]
+fn a_ramp_begins_with_clean_images_and_measuring_ignores_it() {
+    let attack = Attack { ramp: Ramp::over(10), ..attack(StepKind::Sign) };
+    let options = Options { attack, batching: batches(8), ..paper(Targets::All) };
+    let (mut game, x, _) = fixed(&options, 20, 1);
+    let largest = |game: &RobustGame| {
+        let data = data(20, 7);
+        let away = |i: usize, j: usize| {
+            let clean = image(&data, game.rows()[i] as usize);
+            wide(game.corner(i, j).expect("fixed").0).iter().zip(&clean).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        (0..8).flat_map(|i| (0..CLASSES).map(move |j| (i, j))).map(|(i, j)| away(i, j)).fold(0.0, f64::max)
+    };
+    assert_eq!(largest(&game), 0.0);
+    for (step, want) in [(5, 0.1), (10, 0.2), (99, 0.2)] {
+        game.resample(step);
+        game.fix(&x, Need::Values);
+        assert!((largest(&game) - want).abs() < 1e-6, "step {step}");
+    }
+    let (whole, ..) = fixed(&Options { batching: Batching::Whole, ..options }, 20, 1);
+    assert!((largest(&whole) - 0.2).abs() < 1e-6);
+}
+
+#[test]
+fn a_nan_is_reported_and_never_trained_on() {
+    for (objective, start) in objectives() {
+        let attack = Attack { start, ..attack(StepKind::Sign) };
+        let options = Options { objective, attack, batching: batches(6), seed: 4 };
+        let (mut game, x, y) = fixed(&options, 10, 1);
+        let mut poisoned = x.clone();
+        poisoned[7] = f32::NAN;
+        game.fix(&poisoned, Need::Gradients);
+        let mut out = vec![0.0; x.len()];
+        assert!(game.value(&y).is_nan() && game.grad_x(&y, &mut out).is_nan() && out[0].is_nan());
+        let mut in_y = vec![0.0; y.len()];
+        assert!(game.grad_y(&y, &mut in_y).is_nan() && in_y[0].is_nan());
+        assert!(game.error().expect("an error").to_string().contains("conv1.weight[0, 0, 2, 1]"), "{objective:?}");
+        assert!(game.measure(&poisoned, 0.0).is_err());
+        // A step so large that the weights overflow: the step after it ends the run.
+        let schedule = Schedule::new(&[(50, 1e30)]).expect("a schedule");
+        let recipe = Recipe::descent(schedule);
+        let train = Train::new(&game, Reply::Exact { lambda: 0.0 }, &recipe).expect("linear in y");
+        let start = Point::new(&x, &y);
+        let mut training = Training::new(&mut game, &start, Box::new(train)).expect("a finite start");
+        let end = (0..3).find_map(|_| training.step().err());
+        assert_eq!(end, Some(StopReason::NonFinite), "{objective:?}");
+        assert!(training.game().error().is_some());
+    }
+}
+
+#[test]
+fn a_few_steps_of_adam_lower_every_objective() {
+    for (objective, start) in objectives() {
+        let attack = Attack { start, ..Attack::published(0.05) };
+        let attack =
+            Attack { start: if let Start::Random { .. } = start { Start::Clean } else { attack.start }, ..attack };
+        let attack = if matches!(objective, Objective::Trades { .. }) { Attack::trades(0.05, 5) } else { attack };
+        let options = Options { objective, attack, batching: Batching::Whole, seed: 4 };
+        let (mut game, x, y) = fixed(&options, 40, 2);
+        let before = game.measure(&x, 0.0).expect("finite").value;
+        let recipe = Recipe::adam(AdamOptions::default(), Schedule::new(&[(30, 5e-3)]).expect("a schedule"));
+        let train = Train::new(&game, Reply::Exact { lambda: 0.0 }, &recipe).expect("linear in y");
+        let mut training = Training::new(&mut game, &Point::new(&x, &y), Box::new(train)).expect("a finite start");
+        while training.step().is_ok() {}
+        let end = training.point().x.clone();
+        drop(training);
+        let after = game.measure(&end, 0.0).expect("finite");
+        assert!(after.value < 0.95 * before, "{objective:?}: {before} to {}", after.value);
+        if matches!(objective, Objective::Paper { .. }) {
+            assert!(after.tally.natural.is_some_and(|natural| after.tally.attacked <= natural));
+        }
+    }
+}
+
+#[test]
+fn wrong_options_are_refused_with_what_was_wanted() {
+    let refused = |options: &Options, want: &str| {
+        let error = RobustGame::new(&small(), data(10, 7), options, 1).expect_err("refused").to_string();
+        assert!(error.contains(want), "{error}");
+    };
+    let good = paper(Targets::All);
+    let with = |attack: Attack| Options { attack, ..good };
+    refused(&with(Attack { eps: f32::NAN, ..good.attack }), "eps is NaN");
+    refused(&with(Attack { size: -1.0, ..good.attack }), "the step of the attack is -1");
+    refused(&with(Attack { start: Start::Random { radius: 0.3 }, ..good.attack }), "from 0 to eps = 0.2");
+    refused(&with(Attack { clip: Some((1.0, 0.0)), ..good.attack }), "want them in order");
+    refused(&paper(Targets::Top { keep: 0, after: 0 }), "want 1 to 4");
+    refused(&paper(Targets::Top { keep: 5, after: 0 }), "want 1 to 4");
+    refused(&paper(Targets::Proven { after: 6, slack: 0.0 }), "the attack has 5");
+    refused(&paper(Targets::Proven { after: 1, slack: f32::NAN }), "the slack is NaN");
+    refused(&Options { objective: Objective::Trades { beta: -1.0 }, ..good }, "beta is -1");
+    refused(&Options { batching: batches(11), ..good }, "want 1 to 10");
+}
