@@ -2,12 +2,14 @@
 //! the image attacked towards label j; and its relatives (Madry's, TRADES, natural training).
 //!
 //! The attack runs when W is fixed, and its images are then frozen: value, gradients and certificate are those of the frozen game
-//! (`docs/robust-game.md`). Beside it, proofs: [`certify`] says which samples no input of a region can change.
+//! (`docs/robust-game.md`). Beside it, interval-bound training ([`IntervalGame`]), and proofs
+//! ([`certify`]) of which samples no input of a region can change.
 
 mod batches;
 mod certify;
 mod frozen;
 mod game;
+mod interval;
 mod labelled;
 mod measure;
 mod options;
@@ -20,6 +22,7 @@ pub use crate::fair::Order;
 pub use batches::Batching;
 pub use certify::{Certified, certify};
 pub use game::RobustGame;
+pub use interval::{IntervalGame, IntervalMeasured, IntervalOptions};
 pub use labelled::Labelled;
 pub use measure::{Measured, Tally};
 pub use options::{Attack, Objective, Options, Start, Targets};

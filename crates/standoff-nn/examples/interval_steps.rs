@@ -1,0 +1,99 @@
+//! Interval-bound training of `lenet` on the bundled MNIST, to see what a schedule gives:
+//! `cargo run --release -p standoff-nn --example interval_steps -- epochs=20 warm=1 ramp=10 rate=0.001 batch=100 out=ibp.safetensors`.
+//! One line per epoch: seconds, accuracy and certified share of the first test images; then proofs on all 10,000.
+#![allow(clippy::print_stdout)]
+
+use standoff::methods::{Reply, Train};
+use standoff::outer::{AdamOptions, Recipe, Schedule};
+use standoff::{Point, Training};
+use standoff_nn::data::ImageSet;
+use standoff_nn::model::weights::Metadata;
+use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Labelled, Order, Ramp, certify};
+use standoff_nn::{Biases, Engine, Model, Region, Shape, Weights};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+struct Given(HashMap<String, String>);
+
+impl Given {
+    fn number(&self, name: &str, default: f64) -> Result<f64> {
+        Ok(self.0.get(name).map_or(Ok(default), |text| text.parse())?)
+    }
+}
+
+fn images(name: &str) -> Result<ImageSet> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/mnist");
+    let file = |kind: &str| folder.join(format!("{name}-{kind}-ubyte.gz"));
+    Ok(ImageSet::open(&file("images-idx3"), &file("labels-idx1"))?)
+}
+
+fn main() -> Result<()> {
+    let given = std::env::args().skip(1).filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())));
+    let given = Given(given.collect());
+    let model = Model::preset("lenet", Shape::new(1, 28, 28), 10)?;
+    let limit = given.number("images", 60_000.0)? as usize;
+    let train = Arc::new(Labelled::images(&images("train")?, 255.0)?.first(limit)?);
+    let test = images("t10k")?;
+    let judged = Arc::new(Labelled::images(&test, 255.0)?.first(2_000)?);
+    let (threads, seed) = (given.number("threads", 2.0)? as usize, given.number("seed", 1.0)? as u64);
+    let size = given.number("batch", 100.0)? as usize;
+    let epoch = (train.len() / size) as u64;
+    let steps = |name: &str, default: f64| -> Result<u64> { Ok((given.number(name, default)? * epoch as f64) as u64) };
+    let ramp = Ramp { start: steps("warm", 1.0)?, steps: steps("ramp", 10.0)? };
+    let total = steps("epochs", 20.0)?;
+    let rate = given.number("rate", 1e-3)?;
+    // The last part of the epochs at a tenth of the rate, and the last third of that at a hundredth.
+    let slow = (given.number("slow", 0.4)? * total as f64) as u64;
+    let schedule = Schedule::new(&[(total - slow, rate), (slow - slow / 3, 0.1 * rate), (slow / 3, 0.01 * rate)])?;
+    let order = Order::Shuffled(seed);
+    let eps = given.number("eps", 0.4)? as f32;
+    let kappa = given.number("kappa", 0.5)?;
+    let options = IntervalOptions { kappa, ..IntervalOptions::image(eps, ramp, Batching::Size { size, order }) };
+    let at = given.number("at", 0.3)? as f32;
+    let judging = IntervalOptions::image(at, Ramp::NONE, Batching::Whole);
+    let mut judge = IntervalGame::new(&model, judged, &judging, threads)?;
+    let mut start = model.initialise(Biases::Zero, seed);
+    for (view, gain) in model.views().iter().step_by(2).zip(["g1", "g2", "g3", "g4"]) {
+        let gain = given.number(gain, 1.0)? as f32;
+        start[view.range.clone()].iter_mut().for_each(|w| *w *= gain);
+    }
+    let mut game = IntervalGame::new(&model, train, &options, threads)?;
+    let recipe = Recipe::adam(AdamOptions::default(), schedule);
+    let method = Train::new(&game, Reply::Held, &recipe)?;
+    let mut training = Training::new(&mut game, &Point::new(&start, &[1.0]), Box::new(method))?;
+    let (mut spent, every) = (0.0, given.number("every", 1.0)? as u64 * epoch);
+    for step in 1..=total {
+        let begun = Instant::now();
+        training.step().map_err(|reason| format!("step {step}: {reason:?}"))?;
+        spent += begun.elapsed().as_secs_f64();
+        if step % every == 0 {
+            let found = judge.measure(&training.point().x)?;
+            let (eps, kappa) = training.game().mixture();
+            let share = |n: usize| 100.0 * n as f64 / found.images as f64;
+            let (natural, certified) = (share(found.natural), share(found.certified));
+            println!(
+                "epoch {:3}  {spent:6.1} s  eps {eps:.3}  kappa {kappa:.2}  natural {natural:.2}  certified at {at} {certified:.2}  loss {:.4}",
+                step / epoch,
+                found.value
+            );
+        }
+    }
+    let x = training.point().x.clone();
+    if let Some(file) = given.0.get("out") {
+        Weights { model: model.clone(), parameters: x.clone(), metadata: Metadata::new() }.save(Path::new(file))?;
+    }
+    let mut engine = Engine::new(&model, threads)?;
+    engine.set_weights(&x)?;
+    let pixels: Vec<f32> = test.images.iter().map(|&b| f32::from(b) / 255.0).collect();
+    let labels: Vec<u16> = test.labels.iter().map(|&l| l.into()).collect();
+    for eps in [0.0, 0.1, 0.2, 0.3, 0.4] {
+        let begun = Instant::now();
+        let proof = certify(&engine, &pixels, &labels, Region::image(eps))?;
+        println!("proven at {eps}: {} of 10,000 in {:.1} s", proof.count(), begun.elapsed().as_secs_f64());
+    }
+    Ok(())
+}

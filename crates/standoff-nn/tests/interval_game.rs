@@ -1,0 +1,192 @@
+//! Interval-bound training: the game's value and gradients, its ramps, and networks that end up provably robust.
+
+mod common;
+
+use common::{Stream, conv, model, weights};
+use standoff::methods::{Reply, Train};
+use standoff::outer::{AdamOptions, Recipe, Schedule};
+use standoff::{Game, Need, Point, Training};
+use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
+use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Labelled, Order, Ramp, certify};
+use standoff_nn::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Region, Samples, Shape};
+use std::sync::Arc;
+
+/// Small images of three kinds: bright at the top, in the middle, at the bottom; and noise.
+fn stripes(n: usize, stream: &mut Stream) -> (Vec<f32>, Vec<u16>) {
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        let label = stream.below(3);
+        labels.push(label as u16);
+        for pixel in 0..81 {
+            let bright = pixel / 27 == label;
+            pixels.push(if bright { 0.8 } else { 0.0 } + 0.2 * stream.signed().abs());
+        }
+    }
+    (pixels, labels)
+}
+
+fn labelled(n: usize, stream: &mut Stream) -> Arc<Labelled> {
+    let (pixels, labels) = stripes(n, stream);
+    Arc::new(Labelled::floats(pixels, Shape::new(1, 9, 9), labels).expect("fits"))
+}
+
+fn small() -> Model {
+    model((1, 9, 9), &[conv(2, 6), Relu, MaxPool(2), Flatten, Dense(12), Relu, Dense(3)])
+}
+
+const SEEDED: Batching = Batching::Size { size: 20, order: Order::Shuffled(5) };
+
+fn mixed(engine: &mut Engine, x: &[f32], batch: &Batch<'_>, (eps, kappa): (f32, f64)) -> (f64, Vec<f32>) {
+    let (mut natural, mut worst) = (Outcome::default(), Bounds::default());
+    engine.set_weights(x).expect("finite");
+    engine.pass(batch, Loss::CrossEntropy, Ask::Gradients, &mut natural).expect("finite");
+    engine.bounds(batch, Region::image(eps), Ask::Gradients, &mut worst).expect("finite");
+    worst.mix(&natural, kappa as f32).expect("the same batch");
+    (worst.group_losses[0], worst.gradients[0].clone())
+}
+
+#[test]
+fn a_step_mixes_both_losses_of_its_batch_with_the_eps_and_kappa_of_the_step() {
+    let mut stream = Stream::new(51);
+    let (model, data) = (small(), labelled(60, &mut stream));
+    let x = weights(&model, &mut stream);
+    let ramp = Ramp { start: 3, steps: 8 };
+    let batching = Batching::Size { size: 20, order: Order::AsIs };
+    let options = IntervalOptions { kappa: 0.25, ..IntervalOptions::image(0.2, ramp, batching) };
+    let mut game = IntervalGame::new(&model, data.clone(), &options, 1).expect("game");
+    let mut engine = Engine::new(&model, 1).expect("engine");
+    for (step, eps, kappa) in [(0, 0.0, 1.0), (3, 0.0, 1.0), (5, 0.05, 0.8125), (11, 0.2, 0.25), (400, 0.2, 0.25)] {
+        assert_eq!(game.resample(step), step > 0, "batch 0 is there from the start");
+        let (got_eps, got_kappa) = game.mixture();
+        assert!((got_eps - eps).abs() < 1e-7 && (got_kappa - kappa).abs() < 1e-12, "step {step}");
+        let first = (step as usize % 3) * 20;
+        let rows: Vec<u32> = (first..first + 20).map(|row| row as u32).collect();
+        let (samples, labels) = (data.samples(), data.labels());
+        let batch = Batch { samples, labels, rows: Some(&rows), ends: &[20], weights: None };
+        let (value, gradient) = mixed(&mut engine, &x, &batch, (eps, kappa));
+        let mut out = vec![0.0; x.len()];
+        game.fix(&x, Need::Gradients);
+        let got = game.grad_x(&[1.0], &mut out);
+        assert!((got - value).abs() < 1e-6 * (1.0 + value), "step {step}: {got} against {value}");
+        for (a, b) in out.iter().zip(&gradient) {
+            assert!((a - b).abs() < 1e-6 * (1.0 + b.abs()), "step {step}");
+        }
+        let mut slope = [0.0];
+        assert_eq!((game.value(&[1.0]), game.grad_y(&[1.0], &mut slope)), (got, got));
+        assert_eq!(slope[0], got as f32);
+    }
+}
+
+#[test]
+fn kappa_0_trains_on_the_bound_alone() {
+    let mut stream = Stream::new(52);
+    let (model, data) = (small(), labelled(20, &mut stream));
+    let x = weights(&model, &mut stream);
+    let options = IntervalOptions { kappa: 0.0, ..IntervalOptions::image(0.1, Ramp::NONE, SEEDED) };
+    let mut game = IntervalGame::new(&model, data.clone(), &options, 1).expect("game");
+    game.fix(&x, Need::Gradients);
+    let mut out = vec![0.0; x.len()];
+    let value = game.grad_x(&[1.0], &mut out);
+    assert_eq!(value, game.bounds().group_losses[0]);
+    assert_eq!(out, game.bounds().gradients[0]);
+    assert!(game.natural().losses.is_empty(), "the plain pass was not needed");
+}
+
+#[test]
+fn measuring_is_on_all_its_images_at_the_end_of_the_ramp() {
+    let mut stream = Stream::new(53);
+    let (model, data) = (small(), labelled(37, &mut stream));
+    let x = weights(&model, &mut stream);
+    let options = IntervalOptions::image(0.05, Ramp::over(1000), Batching::Whole);
+    let mut game = IntervalGame::new(&model, data.clone(), &options, 1).expect("game");
+    assert!(!game.resample(7), "there is nothing to choose");
+    let found = game.measure(&x).expect("finite");
+    let mut engine = Engine::new(&model, 1).expect("engine");
+    let ends = [37];
+    let batch = Batch { samples: data.samples(), labels: data.labels(), rows: None, ends: &ends, weights: None };
+    let (value, gradient) = mixed(&mut engine, &x, &batch, (0.05, 0.5));
+    let norm = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+    assert!((found.value - value).abs() < 1e-6);
+    assert!((found.certificate.x.upper - norm).abs() < 1e-4 * norm, "{:?} and {norm}", found.certificate);
+    assert_eq!(found.certificate.y.upper, 0.0);
+    assert!(found.images == 37 && found.certified <= found.natural);
+    assert!(game.measure(&x[1..]).is_err());
+}
+
+/// Trains for a while and hands back the parameters.
+fn trained(model: &Model, data: &Arc<Labelled>, steps: u64, threads: usize) -> Vec<f32> {
+    let ramp = Ramp { start: steps / 10, steps: steps / 2 };
+    let options = IntervalOptions::image(0.25, ramp, SEEDED);
+    let mut game = IntervalGame::new(model, data.clone(), &options, threads).expect("game");
+    let recipe = Recipe::adam(AdamOptions::default(), Schedule::new(&[(steps, 0.005)]).expect("a schedule"));
+    let method = Train::new(&game, Reply::Exact { lambda: 0.0 }, &recipe).expect("linear in y");
+    let start = Point::new(&weights(model, &mut Stream::new(54)), &[1.0]);
+    let mut training = Training::new(&mut game, &start, Box::new(method)).expect("finite");
+    for _ in 0..steps {
+        training.step().expect("trains");
+    }
+    training.point().x.clone()
+}
+
+#[test]
+fn training_certifies_and_no_attack_breaks_what_is_certified() {
+    let mut stream = Stream::new(55);
+    let data = labelled(300, &mut stream);
+    let (pixels, labels) = stripes(200, &mut stream);
+    let region = Region::image(0.2);
+    for act in [Relu, Tanh] {
+        let model = model((1, 9, 9), &[conv(2, 6), act, MaxPool(2), Flatten, Dense(12), act, Dense(3)]);
+        let mut engine = Engine::new(&model, 1).expect("engine");
+        engine.set_weights(&trained(&model, &data, 150, 1)).expect("finite");
+        let proof = certify(&engine, &pixels, &labels, region).expect("bounds");
+        assert!(proof.count() > 150, "{act}: only {} of 200 are certified", proof.count());
+        let mut points = pixels.clone();
+        for round in 0..40 {
+            let samples = Samples::Floats(&points);
+            let batch = Batch { samples, labels: &labels, rows: None, ends: &[200], weights: None };
+            let mut out = Outcome::default();
+            engine.pass(&batch, Loss::Cw, Ask::InputGradients, &mut out).expect("finite");
+            for (i, prediction) in out.predictions.iter().enumerate() {
+                assert!(!proof.certified[i] || *prediction == labels[i], "{act}: certified sample {i} falls");
+                let worst = (0..3).filter(|&j| j != usize::from(labels[i])).map(|j| proof.margins[i * 3 + j]);
+                assert!(worst.into_iter().any(|m| out.losses[i] <= m as f32), "{act}: sample {i} is above its bound");
+            }
+            // Sign steps; every tenth round begins again at a corner of the ball.
+            for (k, (p, x)) in points.iter_mut().zip(&pixels).enumerate() {
+                let g = out.input_gradients[k];
+                let step = if g == 0.0 { 0.0 } else { 0.05 * g.signum() };
+                *p = if round % 10 == 9 { x + 0.2 * stream.signed().signum() } else { *p + step };
+                *p = p.max(x - 0.2).min(x + 0.2).max(0.0).min(1.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit_of_training() {
+    let data = labelled(300, &mut Stream::new(56));
+    let model = small();
+    let one = trained(&model, &data, 20, 1);
+    assert_eq!(one, trained(&model, &data, 20, 3));
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_and_what_is_not_finite_is_told() {
+    let data = labelled(30, &mut Stream::new(57));
+    let (model, fine) = (small(), IntervalOptions::image(0.1, Ramp::NONE, SEEDED));
+    let refused = |options: IntervalOptions| {
+        IntervalGame::new(&model, data.clone(), &options, 1).expect_err("must be refused").to_string()
+    };
+    assert!(refused(IntervalOptions { kappa: 1.5, ..fine }).contains("kappa is 1.5"));
+    assert!(refused(IntervalOptions { kappa: f64::NAN, ..fine }).contains("kappa is NaN"));
+    assert!(refused(IntervalOptions { region: Region::image(-0.1), ..fine }).contains("eps is -0.1"));
+    let large = Batching::Size { size: 31, order: Order::AsIs };
+    assert!(refused(IntervalOptions { batching: large, ..fine }).contains("a batch of 31"));
+    let mut game = IntervalGame::new(&model, data.clone(), &fine, 1).expect("game");
+    let mut x = weights(&model, &mut Stream::new(58));
+    x[3] = f32::NAN;
+    game.fix(&x, Need::Gradients);
+    let mut out = vec![0.0; x.len()];
+    assert!(game.grad_x(&[1.0], &mut out).is_nan() && out.iter().all(|g| g.is_nan()));
+    assert!(matches!(game.error(), Some(Error::NonFinite(_))) && game.measure(&x).is_err());
+}
