@@ -3,7 +3,7 @@
 
 use super::packed::Packed;
 use super::plan::{Kind, Stage, sparse};
-use crate::kernels::pooled_grad::Terms;
+use crate::kernels::pooled_grad::{Pooled, Terms};
 use crate::kernels::{Isa, LANES, activation, channels_last, conv, conv_grad, dense, pool, pooled_grad, transpose};
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ impl Worker {
             terms: stages
                 .iter()
                 .map(|s| match s.kind {
-                    Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Terms::new(shape),
+                    Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Terms::new(shape, 1),
                     _ => Terms::default(),
                 })
                 .collect(),
@@ -237,15 +237,15 @@ impl Worker {
             let dx = &mut self.next[u * size_in..(u + 1) * size_in];
             if sparse(*shape, *pool) {
                 let images = &mut self.channels_last[..LANES * channels_last::stride(shape.h * shape.w, shape.cin)];
-                let (g, winners) = (&self.g[at.clone()], &self.winners[i][at]);
+                let pooled = Pooled { g: &self.g[at.clone()], winners: &self.winners[i][at], scale: 1.0 };
                 if want.params.is_some() {
                     self.isa.run(channels_last::FromLanes { out: images, x, channels: shape.cin });
-                    self.terms[i].for_weights(g, winners, *shape);
+                    self.terms[i].for_weights([pooled], *shape);
                     let (grad, terms) = (&mut self.channels_last_grad[i], &self.terms[i]);
                     self.isa.run(pooled_grad::Weights { grad, x: images, terms, shape: *shape });
                 }
                 if deeper {
-                    self.terms[i].for_input(g, winners, *shape);
+                    self.terms[i].for_input([pooled], *shape);
                     let (weights, terms) = (&weights.backward[i], &self.terms[i]);
                     self.isa.run(pooled_grad::Input { dx: images, terms, weights, shape: *shape });
                     self.isa.run(channels_last::ToLanes { out: dx, x: images, channels: shape.cin });

@@ -55,18 +55,28 @@ pub(crate) struct Terms {
     ends: Vec<u32>,
 }
 
+/// Gradients of a pooled output, `[cout][window][lane]`, where each window's winner was, and what they are multiplied by.
+#[derive(Clone, Copy)]
+pub(crate) struct Pooled<'a> {
+    pub g: &'a [f32],
+    pub winners: &'a [u8],
+    pub scale: f32,
+}
+
 impl Terms {
-    /// Room for the terms of one unit.
-    pub(crate) fn new(s: ConvShape) -> Self {
+    /// Room for the terms of one unit, from so many gradients of each output.
+    pub(crate) fn new(s: ConvShape, parts: usize) -> Self {
         let windows = (s.ho() / 2) * (s.wo() / 2);
         let lists = windows.max(s.cout) * LANES;
-        Self { terms: vec![Term::default(); s.cout * windows * LANES], ends: Vec::with_capacity(lists) }
+        Self { terms: vec![Term::default(); parts * s.cout * windows * LANES], ends: Vec::with_capacity(lists) }
     }
 
-    fn start(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
-        assert_eq!(g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
-        assert_eq!(g.len(), winners.len());
-        assert!(g.len() <= self.terms.len());
+    fn start(&mut self, parts: &[Pooled<'_>], s: ConvShape) {
+        for part in parts {
+            assert_eq!(part.g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
+            assert_eq!(part.g.len(), part.winners.len());
+            assert!(parts.len() * part.g.len() <= self.terms.len());
+        }
         self.ends.clear();
     }
 
@@ -80,30 +90,32 @@ impl Terms {
         self.terms[..used].iter().map(|t| t.at).fold(0, |a, b| if b > a { b } else { a }) as usize
     }
 
-    /// Lists `[cout][image]` of the windows, pointing into the input; `g` and `winners` are `[cout][window][lane]`.
-    pub(crate) fn for_weights(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
+    /// Lists `[cout][image]` of the windows, pointing into the input.
+    pub(crate) fn for_weights<const N: usize>(&mut self, parts: [Pooled<'_>; N], s: ConvShape) {
         let (hp, wp) = (s.ho() / 2, s.wo() / 2);
         let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
         let shift = [0, s.cin, line, line + s.cin];
-        self.start(g, winners, s);
+        self.start(&parts, s);
         let mut n = 0;
-        for (g, winners) in g.chunks_exact(hp * wp * LANES).zip(winners.chunks_exact(hp * wp * LANES)) {
+        for channel in 0..s.cout {
             for image in 0..LANES {
-                let mut from = image;
-                for r in 0..hp {
-                    let mut at = image * stride + 2 * r * line;
-                    for _ in 0..wp {
-                        // SAFETY: `from` runs through one channel; n is at most the number of gradients seen, and `start`
-                        // made room for all of them.
-                        unsafe {
-                            let g = *g.get_unchecked(from);
-                            let at = at + shift[usize::from(*winners.get_unchecked(from) & 3)];
-                            // Written always, kept if not zero: a branch would be guessed wrong too often.
-                            *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g };
-                            n += usize::from(g != 0.0);
+                for part in &parts {
+                    let mut from = channel * hp * wp * LANES + image;
+                    for r in 0..hp {
+                        let mut at = image * stride + 2 * r * line;
+                        for _ in 0..wp {
+                            // SAFETY: `from` runs through one channel; n is at most the number of gradients seen, and `start`
+                            // made sure that there is room for all of them.
+                            unsafe {
+                                let g = *part.g.get_unchecked(from);
+                                let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
+                                // Written always, kept if not zero: a branch would be guessed wrong too often.
+                                *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g: part.scale * g };
+                                n += usize::from(g != 0.0);
+                            }
+                            at += 2 * s.cin;
+                            from += LANES;
                         }
-                        at += 2 * s.cin;
-                        from += LANES;
                     }
                 }
                 self.ends.push(n as u32);
@@ -112,28 +124,30 @@ impl Terms {
     }
 
     /// Lists `[image][window]` of the channels, pointing into the packed weights.
-    pub(crate) fn for_input(&mut self, g: &[f32], winners: &[u8], s: ConvShape) {
+    pub(crate) fn for_input<const N: usize>(&mut self, parts: [Pooled<'_>; N], s: ConvShape) {
         let windows = (s.ho() / 2) * (s.wo() / 2);
         let l = layout(s);
         let step = l.row;
         // A winner one row down reads the kernel one row up, one column right reads it one pixel further.
         let right = (l.left as isize + l.right) as usize;
         let shift = [step + l.left, step + right, l.left, right];
-        self.start(g, winners, s);
+        self.start(&parts, s);
         let mut n = 0;
         for image in 0..LANES {
             for window in 0..windows {
-                let (mut from, mut at) = (window * LANES + image, 0);
-                for _ in 0..s.cout {
-                    // SAFETY: as above; `from` runs through all channels at this window and image.
-                    unsafe {
-                        let g = *g.get_unchecked(from);
-                        let at = at + shift[usize::from(*winners.get_unchecked(from) & 3)];
-                        *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g };
-                        n += usize::from(g != 0.0);
+                for part in &parts {
+                    let (mut from, mut at) = (window * LANES + image, 0);
+                    for _ in 0..s.cout {
+                        // SAFETY: as above; `from` runs through all channels at this window and image.
+                        unsafe {
+                            let g = *part.g.get_unchecked(from);
+                            let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
+                            *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g: part.scale * g };
+                            n += usize::from(g != 0.0);
+                        }
+                        at += (s.k + 2) * step;
+                        from += windows * LANES;
                     }
-                    at += (s.k + 2) * step;
-                    from += windows * LANES;
                 }
                 self.ends.push(n as u32);
             }

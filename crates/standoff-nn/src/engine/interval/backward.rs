@@ -4,13 +4,13 @@
 //! on the way back, and `g centre' + sign(W) (h radius')` for the weights. The second part is collected for all units before
 //! the sign is put to it.
 
-use super::super::plan::Kind;
+use super::super::plan::{Kind, sparse};
 use super::super::worker::{Back, has_parameters};
 use super::ends::{ToCentre, ToEnds};
 use super::margin::SpreadBackward;
-use super::worker::{Net, Worker, unpooled};
+use super::worker::{Net, Worker};
 use crate::kernels::activation::{self, Activation};
-use crate::kernels::{LANES, conv, conv_grad, dense, pool, transpose};
+use crate::kernels::{LANES, dense, pool, transpose};
 
 impl Worker {
     /// Takes the gradient with respect to the margins, in `g[0]` with minus their sum at the label, back through the network. That
@@ -26,9 +26,13 @@ impl Worker {
                     self.act_backward(i, *act, size);
                     self.dense_backward(net, i, &mut want, deeper);
                 }
-                Kind::Conv { act, .. } => {
+                Kind::Conv { act, shape, pool, .. } => {
                     self.act_backward(i, *act, size);
-                    self.conv_backward(net, i, &mut want, deeper);
+                    if sparse(*shape, *pool) {
+                        self.sparse_backward(net, i, &mut want, deeper);
+                    } else {
+                        self.conv_backward(net, i, &mut want, deeper);
+                    }
                 }
                 Kind::Act(act) => self.act_backward(i, *act, size),
                 Kind::Pool { shape, side } => {
@@ -73,7 +77,7 @@ impl Worker {
     }
 
     /// Gradients with respect to centre and radius become those of the ends, and go on.
-    fn go_deeper(&mut self, size: usize) {
+    pub(super) fn go_deeper(&mut self, size: usize) {
         let [a, b] = &mut self.next;
         self.isa.run(ToEnds { a: &mut a[..size], b: &mut b[..size], scale: 0.5 });
         std::mem::swap(&mut self.g, &mut self.next);
@@ -166,57 +170,5 @@ impl Worker {
             n: k,
             k: n,
         });
-    }
-
-    fn conv_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
-        let stage = &net.stages[i];
-        let Kind::Conv { shape, pool, weight, bias, .. } = &stage.kind else { return };
-        let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
-        let full = unpooled(*shape);
-        let size = full.size() * LANES;
-        for u in 0..net.units {
-            let at = u * n_out..(u + 1) * n_out;
-            for e in 0..2 {
-                let (dx, g) = (&mut self.full[e][..size], &self.g[e][at.clone()]);
-                if *pool {
-                    let winners = &self.winners[i][e][at.clone()];
-                    self.isa.run(pool::Backward { dx, g, winners, side: 2, shape: full });
-                } else {
-                    dx.copy_from_slice(g);
-                }
-            }
-            let [a, b] = &mut self.full;
-            self.isa.run(ToCentre { a: &mut a[..size], b: &mut b[..size] });
-            if let Some(params) = want.params.as_deref_mut() {
-                for (b, plane) in params[bias.clone()].iter_mut().zip(a[..size].chunks_exact(size / shape.cout)) {
-                    *b += self.isa.run(activation::Sum(plane));
-                }
-            }
-            let at = u * n_in..(u + 1) * n_in;
-            for e in 0..2 {
-                let dy = &mut self.bordered[i];
-                self.isa.run(conv_grad::Unpool { dy, g: &self.full[e][..size], winners: &[], shape: *shape });
-                if let Some(params) = want.params.as_deref_mut() {
-                    let grad = if e == 0 { &mut *params } else { &mut self.d_absolute[..] };
-                    let (grad, x) = (&mut grad[weight.clone()], &self.centred[i][e][at.clone()]);
-                    self.isa.run(conv_grad::Weights { grad, x, dy, shape: *shape });
-                }
-                if deeper {
-                    self.isa.run(conv::Forward {
-                        out: &mut self.next[e][at.clone()],
-                        winners: &mut [],
-                        x: dy,
-                        weights: &net.weights.backward[i][e],
-                        bias: &[],
-                        pool: false,
-                        act: Activation::Identity,
-                        shape: shape.transposed(),
-                    });
-                }
-            }
-        }
-        if deeper {
-            self.go_deeper(net.units * n_in);
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! ends. In the last layer `z_j - z_y` is bounded as one linear map, which is tighter than the difference of two bounds.
 
 mod backward;
+mod conv_backward;
 mod ends;
 mod leaf;
 mod margin;

@@ -1,8 +1,8 @@
 //! The weights that bounds need beside those of a pass: `|W|`, and both without the layouts of fused pooling.
 
 use super::super::packed::Packed;
-use super::super::plan::{Kind, Stage};
-use crate::kernels::{dense, pack};
+use super::super::plan::{Kind, Stage, sparse};
+use crate::kernels::{dense, pack, pooled_grad};
 
 /// Weights in the order in which the kernels read them: `[0]` for the centre, W; `[1]` for the radius, |W|.
 #[derive(Debug)]
@@ -18,6 +18,9 @@ impl Weights {
     pub(crate) fn new(size: usize, stages: &[Stage]) -> Self {
         let room = |stage: &Stage, forward: bool| {
             let n = match &stage.kind {
+                Kind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
+                    pooled_grad::packed_input(*shape)
+                }
                 Kind::Conv { weight, .. } => weight.len(),
                 Kind::Dense { weight, .. } if !forward => weight.len(),
                 _ => 0,
@@ -41,9 +44,14 @@ impl Weights {
             for e in 0..2 {
                 let flat = &self.flat[e];
                 match &stage.kind {
-                    Kind::Conv { shape, weight, .. } => {
-                        pack::conv(&mut self.forward[i][e], &flat[weight.clone()], *shape);
-                        pack::conv_transposed(&mut self.backward[i][e], &flat[weight.clone()], *shape);
+                    Kind::Conv { shape, pool, weight, .. } => {
+                        let weights = &flat[weight.clone()];
+                        pack::conv(&mut self.forward[i][e], weights, *shape);
+                        if sparse(*shape, *pool) {
+                            pooled_grad::pack_input(&mut self.backward[i][e], weights, *shape);
+                        } else {
+                            pack::conv_transposed(&mut self.backward[i][e], weights, *shape);
+                        }
                     }
                     Kind::Dense { k, weight, .. } => {
                         pack::dense_transposed(&mut self.backward[i][e], &flat[weight.clone()], *k, dense::ROWS);

@@ -1,13 +1,14 @@
 //! One thread's scratch for bounds, and the way of a leaf through the network: every linear map twice, on centres with W and on
 //! radii with |W|; activations and pooling on both ends.
 
-use super::super::plan::{Kind, Stage};
+use super::super::plan::{Kind, Stage, sparse};
 use super::ends::{Centre, Pair, ToEnds};
 use super::margin::Spread;
 use super::weights::Weights;
 use crate::Shape;
 use crate::kernels::activation::{self, Activation};
-use crate::kernels::{ConvShape, Isa, LANES, conv, dense, pool, transpose};
+use crate::kernels::pooled_grad::{self, Terms};
+use crate::kernels::{ConvShape, Isa, LANES, channels_last, conv, dense, pool, transpose};
 
 /// What a leaf runs through.
 pub(super) struct Net<'a> {
@@ -34,8 +35,13 @@ pub(crate) struct Worker {
     pub(super) next: Pair,
     /// One unit of a convolution before pooling: centre and radius, ends, or their gradients.
     pub(super) full: Pair,
-    /// Per convolution, one unit's gradient of the output within its border.
+    /// Per convolution whose gradient is dense, one unit's gradient of the output within its border.
     pub(super) bordered: Vec<Vec<f32>>,
+    /// Per convolution whose gradient is sparse, that of W and |W| with channels last, and the gradients that are not zero.
+    pub(super) channels_last_grad: Vec<Pair>,
+    pub(super) terms: Vec<Terms>,
+    /// One unit with channels last.
+    pub(super) channels_last: Vec<f32>,
     /// The gradient with respect to |W|, laid out as the parameters.
     pub(super) d_absolute: Vec<f32>,
     /// Activations and gradients with images in rows, for dense layers.
@@ -77,8 +83,16 @@ impl Worker {
             };
             [vec![0; n], vec![0; n]]
         };
+        let sparse_shape = |s: &Stage| match s.kind {
+            Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Some(shape),
+            _ => None,
+        };
+        let channels_last_grad =
+            |s: &Stage| pair(sparse_shape(s).map_or(0, |s| s.cout * s.k * pooled_grad::kernel_vectors(s)));
+        let most_images =
+            stages.iter().filter_map(sparse_shape).map(|s| channels_last::stride(s.h * s.w, s.cin)).max().unwrap_or(0);
         let bordered = |s: &Stage| match s.kind {
-            Kind::Conv { shape, .. } => {
+            Kind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
                 let t = shape.transposed();
                 vec![0.0; t.cin * t.h * t.w * LANES]
             }
@@ -94,6 +108,9 @@ impl Worker {
             next: pair(units * largest),
             full: pair(full),
             bordered: stages.iter().map(bordered).collect(),
+            channels_last_grad: stages.iter().map(channels_last_grad).collect(),
+            terms: stages.iter().map(|s| sparse_shape(s).map_or_else(Terms::default, |s| Terms::new(s, 2))).collect(),
+            channels_last: vec![0.0; LANES * most_images],
             d_absolute: vec![0.0; parameters],
             rows_x: vec![0.0; units * LANES * rows_x],
             rows_g: vec![0.0; units * LANES * rows_g],
