@@ -156,7 +156,7 @@ fn training_certifies_and_no_attack_breaks_what_is_certified() {
                 let g = out.input_gradients[k];
                 let step = if g == 0.0 { 0.0 } else { 0.05 * g.signum() };
                 *p = if round % 10 == 9 { x + 0.2 * stream.signed().signum() } else { *p + step };
-                *p = p.max(x - 0.2).min(x + 0.2).max(0.0).min(1.0);
+                *p = p.max(x - 0.2).min(x + 0.2).clamp(0.0, 1.0);
             }
         }
     }
