@@ -11,6 +11,7 @@ pub mod number;
 pub mod parse;
 pub mod plot;
 pub mod point;
+pub mod robust;
 pub mod source;
 pub mod system;
 pub mod training;

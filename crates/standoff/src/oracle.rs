@@ -113,6 +113,11 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         self.game
     }
 
+    /// The value that came with the last gradient in x: NaN before the first.
+    pub fn last_value(&self) -> f64 {
+        self.along_x.value
+    }
+
     /// Fails with the reason once a limit is reached. Inner loops ask this every iteration.
     pub fn budget(&self) -> Result<(), StopReason> {
         if self.limits.max_gradients.is_some_and(|most| self.calls.gradients() >= most) {

@@ -71,6 +71,11 @@ impl<'g, G: Game> Training<'g, G> {
         self.f.game()
     }
 
+    /// The value that the last step found, on its batch and before it moved.
+    pub fn step_value(&self) -> f64 {
+        self.f.last_value()
+    }
+
     /// The counts so far.
     pub fn calls(&self) -> Calls {
         self.f.calls()

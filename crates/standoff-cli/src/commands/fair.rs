@@ -12,7 +12,7 @@ use crate::fair::method::Method;
 use crate::fair::results::Results;
 use crate::fair::task::Task;
 use crate::fair::train::{self, Spec};
-use crate::fair::{frontier, table};
+use crate::fair::{figure, frontier, table};
 use crate::files;
 use crate::interrupt;
 use crate::screen::Screen;
@@ -211,6 +211,9 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     results.save(&out)?;
     if lambdas.len() > 1 {
         files::replace(&out.join("frontier.svg"), frontier::svg(&results).as_bytes())?;
+    }
+    if let Some(chart) = figure::svg(&out, &specs, &config.title) {
+        files::replace(&out.join("losses.svg"), chart.as_bytes())?;
     }
     if args.json {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;

@@ -11,6 +11,7 @@ mod plan;
 mod predict;
 mod race;
 mod rates;
+mod robust;
 mod solve;
 mod verify;
 mod zoo;
@@ -26,6 +27,8 @@ use crate::screen::Screen;
 pub(crate) enum Command {
     /// Train classifiers that do not fail their worst group
     Fair(Box<fair::FairArgs>),
+    /// Train a network that stands against small changes of its input
+    Robust(Box<robust::RobustArgs>),
     /// Solve a game to a certificate
     Solve(solve::SolveArgs),
     /// Check a point: recompute its certificate from scratch
@@ -58,6 +61,7 @@ impl Command {
     pub(crate) fn run(&self, screen: &mut Screen) -> Result<Exit> {
         match self {
             Self::Fair(args) => fair::run(args, screen),
+            Self::Robust(args) => robust::run(args, screen),
             Self::Solve(args) => solve::run(args, screen),
             Self::Verify(args) => verify::run(args, screen),
             Self::Check(args) => check::run(args, screen),

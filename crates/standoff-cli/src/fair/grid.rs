@@ -13,28 +13,28 @@ const INDENT: &str = "  ";
 
 /// A cell: a number and what stands below it, one line for each layer of the grid. An empty line says nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Cell {
-    pub(super) lines: Vec<String>,
+pub(crate) struct Cell {
+    pub(crate) lines: Vec<String>,
     /// Of the first line.
-    pub(super) style: Option<Style>,
+    pub(crate) style: Option<Style>,
 }
 
 /// Cells with names above and beside them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     /// Above the names of the rows, as long as they are those of this grid.
-    pub(super) corner: &'static str,
+    pub(crate) corner: &'static str,
     /// What the lines of a cell are; the first has no name, the others are explanations and drawn dim.
-    pub(super) layers: Vec<&'static str>,
+    pub(crate) layers: Vec<&'static str>,
     /// Above the columns.
-    pub(super) heads: Vec<String>,
+    pub(crate) heads: Vec<String>,
     /// Each row: its name and its cells, as many as there are heads.
-    pub(super) rows: Vec<(String, Vec<Cell>)>,
+    pub(crate) rows: Vec<(String, Vec<Cell>)>,
 }
 
 impl Cell {
     /// A cell of one line.
-    pub(super) fn plain(text: String) -> Self {
+    pub(crate) fn plain(text: String) -> Self {
         Self { lines: vec![text], style: None }
     }
 
@@ -53,7 +53,7 @@ fn length(text: &str) -> usize {
 }
 
 /// A sentence in lines of at most `width` characters, broken between words.
-pub(super) fn wrapped(text: &str, width: usize) -> String {
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut used = 0;
     for word in text.split(' ') {
@@ -71,7 +71,7 @@ pub(super) fn wrapped(text: &str, width: usize) -> String {
 
 impl Grid {
     /// The text, in lines of at most `width` characters unless a single column is wider.
-    pub(super) fn render(&self, width: usize) -> String {
+    pub(crate) fn render(&self, width: usize) -> String {
         let label = self.label();
         if label + self.widths().iter().sum::<usize>() <= width {
             return self.block(0..self.heads.len(), label);

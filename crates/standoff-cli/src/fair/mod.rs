@@ -2,8 +2,9 @@
 
 pub mod config;
 pub mod fairness;
+pub mod figure;
 pub mod frontier;
-mod grid;
+pub(crate) mod grid;
 pub mod judgement;
 pub mod method;
 pub mod predictor;

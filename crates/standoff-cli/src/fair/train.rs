@@ -149,8 +149,8 @@ impl Subject for Learner<'_> {
         })
     }
 
-    fn losses<'a>(&self, game: &'a GroupGame) -> &'a [f64] {
-        game.group_losses()
+    fn losses(&self, training: &Training<'_, GroupGame>, out: &mut Vec<f64>) {
+        out.extend_from_slice(training.game().group_losses());
     }
 
     fn loss_names(&self) -> Vec<String> {

@@ -43,7 +43,7 @@ pub trait Subject {
     fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Self::Line>;
 
     /// The losses that the last step computed, for the curve.
-    fn losses<'a>(&self, game: &'a Self::Game) -> &'a [f64];
+    fn losses(&self, training: &Training<'_, Self::Game>, out: &mut Vec<f64>);
 
     /// What those losses are called.
     fn loss_names(&self) -> Vec<String>;
@@ -85,7 +85,8 @@ pub struct Pace {
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const RESULT: &str = "result.json";
 const METRICS: &str = "metrics.jsonl";
-const CURVE: &str = "epochs.csv";
+/// The losses of every epoch.
+pub const CURVE: &str = "epochs.csv";
 const MODEL: &str = "model.safetensors";
 /// Between checkpoints.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -135,7 +136,7 @@ impl<'g, S: Subject> Run<'g, S> {
     pub fn go(mut self, control: &Control) -> Result<Option<S::Outcome>> {
         control.steps.fetch_add(self.training.steps(), Ordering::Relaxed);
         let mut saved = Instant::now();
-        let mut last = None;
+        let (mut last, mut losses) = (None, Vec::new());
         loop {
             let step = self.training.steps();
             if step.is_multiple_of(self.pace.cadence) {
@@ -155,7 +156,9 @@ impl<'g, S: Subject> Run<'g, S> {
                 Err(StopReason::NonFinite) => return Err(self.diverged()),
                 Err(reason) => bail!("{} ended early: {reason:?}", self.subject.name()),
             };
-            self.curve.push(self.subject.losses(self.training.game()));
+            losses.clear();
+            self.subject.losses(&self.training, &mut losses);
+            self.curve.push(&losses);
         }
         let line = match last {
             Some((step, line)) if step == self.training.steps() => line,

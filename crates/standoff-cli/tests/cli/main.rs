@@ -12,6 +12,7 @@ mod lqr;
 mod predict;
 mod race;
 mod readme;
+mod robust;
 mod signals;
 mod solve;
 mod streams;

@@ -1,0 +1,323 @@
+//! What a robust training is told: an experiment file, then the flags. What comes out is written to the run's `config.toml` and is
+//! enough to repeat it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
+use standoff_nn::StepKind;
+use standoff_nn::robust::{Attack, Batching, IntervalOptions, Objective, Options, Order, Ramp, Start, Targets};
+
+use crate::fair::config::{BatchOrder, Optimizer};
+use crate::files;
+
+/// What stands for the inner maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The largest loss of ten targeted attacks: the paper's finite maximum
+    Paper,
+    /// One attack without a target, from a random start
+    Madry,
+    /// The plain loss, and beta times the divergence under attack
+    Trades,
+    /// A bound that no attack can exceed: interval bound propagation
+    Ibp,
+    /// No attack
+    Natural,
+}
+
+impl Method {
+    /// Its name on the command line and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Madry => "madry",
+            Self::Trades => "trades",
+            Self::Ibp => "ibp",
+            Self::Natural => "natural",
+        }
+    }
+}
+
+/// How a step of the attack follows the slope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// By its signs (the published code)
+    Sign,
+    /// By the slope over its mean size: plain, at a size that does not depend on the network
+    Scaled,
+    /// By the slope itself, times the step size
+    Plain,
+}
+
+/// A robust training, complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// A line for the table.
+    pub title: String,
+    /// A name or a folder of images.
+    pub data: String,
+    /// Train on the first so many images; 0 for all.
+    pub limit: usize,
+    /// A preset or the file of a model.
+    pub model: String,
+    /// How biases start: `zero`, `fair` or `robust`.
+    pub biases: String,
+    /// Weights to start from instead.
+    pub init: Option<PathBuf>,
+    /// What stands for the inner maximum.
+    pub method: Method,
+    /// How far every pixel may move, from 0 to 1.
+    pub eps: f64,
+    /// Steps of the attack.
+    pub steps: usize,
+    /// Their size; 0 for a quarter of eps.
+    pub step_size: f64,
+    /// How they follow the slope.
+    pub step_kind: Kind,
+    /// Start anywhere in the ball (`madry`), close by (`trades`), or after so many steps that all targets share (`paper`, 0: none).
+    pub warm_steps: usize,
+    /// Which targets the paper's attack follows to the end: `all`, `proven`, or a number, the most promising.
+    pub targets: String,
+    /// The steps after which targets are chosen.
+    pub screen_after: usize,
+    /// The regulariser of the answer of each image, in `paper`.
+    pub lambda: f64,
+    /// The weight of the divergence in `trades`.
+    pub beta: f64,
+    /// What the plain loss counts in `ibp`, once the ramp is over.
+    pub kappa: f64,
+    /// Epochs before eps grows.
+    pub warmup: f64,
+    /// Epochs in which eps grows.
+    pub ramp: f64,
+    /// How the network moves.
+    pub optimizer: Optimizer,
+    /// Of `sgd`.
+    pub momentum: f64,
+    /// Stages: so many epochs at this rate.
+    pub schedule: Vec<(f64, f64)>,
+    /// Momentum and moments start anew at every stage.
+    pub anew: bool,
+    /// Images per step.
+    pub batch: usize,
+    /// Their order.
+    pub order: BatchOrder,
+    /// The seed.
+    pub seed: u64,
+    /// Epochs between measurements.
+    pub measure_every: f64,
+    /// Training images to measure the certificate on.
+    pub measure_images: usize,
+    /// Test images to attack at the end; natural accuracy is of all.
+    pub judge_images: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            data: "mnist".into(),
+            limit: 0,
+            model: "lenet".into(),
+            biases: "robust".into(),
+            init: None,
+            method: Method::Paper,
+            eps: 0.4,
+            steps: 10,
+            step_size: 0.0,
+            step_kind: Kind::Sign,
+            warm_steps: 0,
+            targets: "2".into(),
+            screen_after: 2,
+            lambda: 0.0,
+            beta: 1.0,
+            kappa: 0.5,
+            warmup: 0.0,
+            ramp: 2.0,
+            optimizer: Optimizer::Adam,
+            momentum: 0.0,
+            schedule: vec![(4.0, 1e-3), (2.0, 1e-4)],
+            anew: false,
+            batch: 128,
+            order: BatchOrder::Shuffled,
+            seed: 1,
+            measure_every: 1.0,
+            measure_images: 1000,
+            judge_images: 1000,
+        }
+    }
+}
+
+macro_rules! experiment {
+    ($name:literal) => {
+        (
+            concat!("experiments/robust-", $name, ".toml"),
+            include_str!(concat!("../../../../experiments/robust-", $name, ".toml")),
+        )
+    };
+}
+
+impl Config {
+    /// The experiment that runs when none is named.
+    pub fn quick() -> Result<Self> {
+        let (name, text) = experiment!("quick");
+        Self::parse(text, name)
+    }
+
+    /// The experiment of a method.
+    pub fn of(method: Method) -> Result<Self> {
+        let (name, text) = match method {
+            Method::Paper => experiment!("paper"),
+            Method::Madry => experiment!("madry-035"),
+            Method::Trades => experiment!("trades-040"),
+            Method::Ibp => experiment!("ibp"),
+            Method::Natural => experiment!("natural"),
+        };
+        Self::parse(text, name)
+    }
+
+    /// An experiment file.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::parse(&files::text(path, "an experiment")?, &path.display().to_string())
+    }
+
+    fn parse(text: &str, name: &str) -> Result<Self> {
+        toml::from_str(text).with_context(|| format!("`{name}` is not an experiment of robust training"))
+    }
+
+    /// As the run's `config.toml`.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self).context("the configuration cannot be written")
+    }
+
+    /// Refuses what cannot be run, before anything is.
+    pub fn check(&self) -> Result<()> {
+        if !(self.eps >= 0.0 && self.eps <= 1.0) {
+            bail!(
+                "eps is {}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)",
+                self.eps
+            );
+        }
+        let natural = self.method == Method::Natural || self.method == Method::Ibp;
+        if self.steps == 0 && !natural {
+            bail!("an attack of 0 steps attacks nothing; that is --method natural");
+        }
+        if self.lambda != 0.0 && self.method != Method::Paper {
+            bail!("--lambda regularises the answers of --method paper; {} has none", self.method.name());
+        }
+        for (name, value) in [("lambda", self.lambda), ("warmup", self.warmup), ("ramp", self.ramp)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                bail!("{name} is {value}: want zero or a positive number");
+            }
+        }
+        for (name, value) in [("measure_every", self.measure_every), ("epochs", self.epochs())] {
+            if !(value > 0.0 && value.is_finite()) {
+                bail!("{name} is {value}: want a positive number");
+            }
+        }
+        if self.schedule.iter().any(|stage| !(stage.0 > 0.0 && stage.0.is_finite())) {
+            bail!("a stage of the schedule has no epochs; want a positive number");
+        }
+        self.targets()?;
+        Ok(())
+    }
+
+    /// Epochs in all.
+    pub fn epochs(&self) -> f64 {
+        self.schedule.iter().map(|stage| stage.0).sum()
+    }
+
+    /// Steps in so many epochs over `n` images, at least one.
+    pub fn steps_in(&self, epochs: f64, n: usize) -> u64 {
+        ((epochs * n as f64 / self.batch.max(1) as f64).round() as u64).max(1)
+    }
+
+    /// The stages in steps.
+    pub fn stages(&self, n: usize) -> Vec<(u64, f64)> {
+        self.schedule.iter().map(|&(epochs, rate)| (self.steps_in(epochs, n), rate)).collect()
+    }
+
+    /// The optimiser and its schedule, for `n` images.
+    pub fn recipe(&self, n: usize) -> Result<Recipe> {
+        let schedule = Schedule::new(&self.stages(n)).context("the schedule")?;
+        let recipe = match self.optimizer {
+            Optimizer::Gd => Recipe::descent(schedule),
+            Optimizer::Sgd => Recipe::sgd(SgdOptions { momentum: self.momentum, ..SgdOptions::default() }, schedule),
+            Optimizer::Adam => Recipe::adam(AdamOptions::default(), schedule),
+        };
+        Ok(if self.anew { recipe.anew() } else { recipe })
+    }
+
+    /// The same stages in so many epochs.
+    pub fn stretch(&mut self, epochs: f64) {
+        let factor = epochs / self.epochs();
+        self.schedule.iter_mut().for_each(|stage| stage.0 *= factor);
+    }
+
+    /// These rates, in stages of equal length.
+    pub fn rates(&mut self, rates: &[f64]) {
+        let each = self.epochs() / rates.len().max(1) as f64;
+        self.schedule = rates.iter().map(|&rate| (each, rate)).collect();
+    }
+
+    fn ramp_of(&self, n: usize) -> Ramp {
+        let steps = |epochs: f64| if epochs > 0.0 { self.steps_in(epochs, n) } else { 0 };
+        Ramp { start: steps(self.warmup), steps: steps(self.ramp) }
+    }
+
+    fn batching(&self) -> Batching {
+        let order = match self.order {
+            BatchOrder::Shuffled => Order::Shuffled(self.seed),
+            BatchOrder::AsIs => Order::AsIs,
+        };
+        Batching::Size { size: self.batch, order }
+    }
+
+    fn targets(&self) -> Result<Targets> {
+        Ok(match self.targets.as_str() {
+            "all" => Targets::All,
+            "proven" => Targets::Proven { after: self.screen_after, slack: self.lambda as f32 },
+            number => match number.parse() {
+                Ok(keep) => Targets::Top { keep, after: self.screen_after },
+                Err(_) => {
+                    bail!("targets is `{number}`: want `all`, `proven` or a number, how many are followed to the end")
+                }
+            },
+        })
+    }
+
+    /// The game of a method with attacks, on `n` images; nothing for `ibp`.
+    pub fn options(&self, n: usize) -> Result<Option<Options>> {
+        let eps = self.eps as f32;
+        let (objective, attack) = match self.method {
+            Method::Paper => (Objective::Paper { targets: self.targets()? }, Attack::published(eps)),
+            Method::Madry => (Objective::Madry, Attack::madry(eps, self.steps)),
+            Method::Trades => (Objective::Trades { beta: self.beta }, Attack::trades(eps, self.steps)),
+            Method::Natural => (Objective::Natural, Attack::published(eps)),
+            Method::Ibp => return Ok(None),
+        };
+        let start = match (self.method, self.warm_steps) {
+            (Method::Paper, steps) if steps > 0 => Start::Warm { steps },
+            _ => attack.start,
+        };
+        let kind = match self.step_kind {
+            Kind::Sign => StepKind::Sign,
+            Kind::Scaled => StepKind::Scaled,
+            Kind::Plain => StepKind::Plain,
+        };
+        let size = if self.step_size > 0.0 { self.step_size as f32 } else { attack.size };
+        let attack = Attack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
+        Ok(Some(Options { objective, attack, batching: self.batching(), seed: self.seed }))
+    }
+
+    /// The game of `ibp`, on `n` images.
+    pub fn interval(&self, n: usize) -> IntervalOptions {
+        let image = IntervalOptions::image(self.eps as f32, self.ramp_of(n), self.batching());
+        IntervalOptions { kappa: self.kappa, ..image }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a robust training learns: images, and a network for them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use standoff_nn::robust::Labelled;
+use standoff_nn::{Biases, Model, Weights};
+
+use super::config::Config;
+use crate::data::{Source, Surroundings, find, known};
+use crate::fair::predictor::image_metadata;
+use crate::files;
+
+/// Data and model of a training.
+#[derive(Debug)]
+pub struct Task {
+    /// To learn from.
+    pub train: Arc<Labelled>,
+    /// A fixed part of it, to measure on.
+    pub fixed: Arc<Labelled>,
+    /// To judge by.
+    pub test: Labelled,
+    /// The first of those, as numbers from 0 to 1: to attack.
+    pub victims: (Vec<f32>, Vec<u16>),
+    /// The network.
+    pub model: Model,
+    /// Where it starts.
+    pub start: Vec<f32>,
+    /// What the classes are called.
+    pub classes: Vec<String>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Task {
+    /// Finds and reads the data, and builds the model for it.
+    pub fn load(config: &Config) -> Result<Self> {
+        let usual = known::Known::named("mnist").ok_or_else(|| anyhow!("no dataset is known"))?;
+        let named = (!config.data.is_empty()).then_some(config.data.as_str());
+        let found = match find(named, usual, &Surroundings::real())? {
+            Source::Images(found) => found,
+            Source::Table(path) => bail!("{} is a table; attacks are on images", files::name(&path)),
+        };
+        let all = found.load(None)?;
+        let chosen = all.train.classes();
+        let data = all.select(&chosen)?;
+        let classes: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
+        let train = Labelled::images(&data.train, 255.0)?;
+        let train = if config.limit > 0 { train.first(config.limit)? } else { train };
+        let test = Labelled::images(&data.test, 255.0)?;
+        let file = Path::new(&config.model);
+        let model = if config.model.ends_with(".toml") || file.is_file() {
+            Model::from_toml(&files::text(file, "a model")?).with_context(|| format!("`{}`", file.display()))?
+        } else {
+            Model::preset(&config.model, train.input(), classes.len())?
+        };
+        train.check(&model)?;
+        if config.batch == 0 || config.batch > train.len() {
+            bail!("a batch of {} from {} images: want 1 to {}", config.batch, train.len(), train.len());
+        }
+        let start = match &config.init {
+            Some(path) => Weights::load_for(&model, path)?.parameters,
+            None => model.initialise(Biases::named(&config.biases)?, config.seed),
+        };
+        let count = config.judge_images.min(test.len());
+        let pixels = data.test.images[..count * test.input().size()].iter().map(|&b| f32::from(b) / 255.0).collect();
+        let victims = (pixels, test.labels()[..count].to_vec());
+        let fixed = Arc::new(train.first(config.measure_images.max(1))?);
+        let warnings = found.note().into_iter().collect();
+        Ok(Self { train: Arc::new(train), fixed, test, victims, model, start, classes, warnings })
+    }
+
+    /// The model with these parameters, as a file that `standoff attack`, `standoff predict` and PyTorch read.
+    pub fn weights(&self, parameters: &[f32]) -> Weights {
+        let metadata = image_metadata("unit", &self.classes);
+        Weights { model: self.model.clone(), parameters: parameters.to_vec(), metadata }
+    }
+}
