@@ -85,6 +85,12 @@ impl Terms {
         &self.terms[start as usize..self.ends[lists.end - 1] as usize]
     }
 
+    /// The same places, with minus their gradients.
+    pub(crate) fn negate(&mut self) {
+        let used = self.ends.last().map_or(0, |&end| end as usize);
+        self.terms[..used].iter_mut().for_each(|t| t.g = -t.g);
+    }
+
     fn largest(&self) -> usize {
         let used = self.ends.last().map_or(0, |&end| end as usize);
         self.terms[..used].iter().map(|t| t.at).fold(0, |a, b| if b > a { b } else { a }) as usize

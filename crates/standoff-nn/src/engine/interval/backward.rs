@@ -6,7 +6,7 @@
 
 use super::super::plan::{Kind, sparse};
 use super::super::worker::{Back, has_parameters};
-use super::ends::{ToCentre, ToEnds};
+use super::ends::{AddSigned, ToCentre, ToEnds};
 use super::margin::SpreadBackward;
 use super::worker::{Net, Worker};
 use crate::kernels::activation::{self, Activation};
@@ -57,15 +57,7 @@ impl Worker {
         }
         if let Some(params) = want.params {
             // Biases, which have no absolute value, left zero there.
-            for ((p, d), w) in params.iter_mut().zip(&self.d_absolute).zip(&net.weights.flat[0]) {
-                *p += if *w > 0.0 {
-                    *d
-                } else if *w < 0.0 {
-                    -d
-                } else {
-                    0.0
-                };
-            }
+            self.isa.run(AddSigned { out: params, d: &self.d_absolute, weights: &net.weights.flat[0] });
         }
     }
 

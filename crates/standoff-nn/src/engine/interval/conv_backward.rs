@@ -10,8 +10,8 @@ use crate::kernels::pooled_grad::{self, Pooled};
 use crate::kernels::{LANES, channels_last, conv, conv_grad, pool};
 
 impl Worker {
-    /// With g and h the gradients of the lower and the upper ends, those of centre and radius are `h + g` and `h - g`: two lists of
-    /// terms, the second with the sign of g changed.
+    /// With g and h the gradients of the lower and the upper ends, those of centre and radius are `h + g` and `h - g`: the same terms,
+    /// for the radius with the sign of g changed.
     pub(super) fn sparse_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
         let stage = &net.stages[i];
         let Kind::Conv { shape, weight, bias, .. } = &stage.kind else { return };
@@ -24,27 +24,30 @@ impl Worker {
             }
         }
         let images = &mut self.channels_last[..LANES * channels_last::stride(s.h * s.w, s.cin)];
-        let terms = &mut self.terms[i];
+        let [upper, lower] = &mut self.terms[i];
         self.channels_last_grad[i].iter_mut().for_each(|grad| grad.fill(0.0));
         for u in 0..net.units {
             let (at, at_in) = (u * n_out..(u + 1) * n_out, u * n_in..(u + 1) * n_in);
-            for (e, sign) in [(0, 1.0), (1, -1.0)] {
-                let pooled = |end: usize, scale: f32| {
-                    let (g, winners) = (&self.g[end][at.clone()], &self.winners[i][end][at.clone()]);
-                    Pooled { g, winners, scale }
-                };
-                let pooled = [pooled(1, 1.0), pooled(0, sign)];
-                if want.params.is_some() {
+            let pooled = |end: usize, scale: f32| {
+                let (g, winners) = (&self.g[end][at.clone()], &self.winners[i][end][at.clone()]);
+                Pooled { g, winners, scale }
+            };
+            if want.params.is_some() {
+                upper.for_weights([pooled(1, 1.0)], s);
+                lower.for_weights([pooled(0, 1.0)], s);
+                for (e, grad) in self.channels_last_grad[i].iter_mut().enumerate() {
                     let x = &self.centred[i][e][at_in.clone()];
                     self.isa.run(channels_last::FromLanes { out: images, x, channels: s.cin });
-                    terms.for_weights(pooled, s);
-                    let grad = &mut self.channels_last_grad[i][e];
-                    self.isa.run(pooled_grad::Weights { grad, x: images, terms, shape: s });
+                    self.isa.run(pooled_grad::Weights { grad, x: images, terms: upper, shape: s });
+                    self.isa.run(pooled_grad::Weights { grad, x: images, terms: lower, shape: s });
+                    lower.negate();
                 }
-                if deeper {
-                    terms.for_input(pooled, s);
+            }
+            if deeper {
+                for (e, sign) in [(0, 1.0), (1, -1.0)] {
+                    upper.for_input([pooled(1, 1.0), pooled(0, sign)], s);
                     let weights = &net.weights.backward[i][e];
-                    self.isa.run(pooled_grad::Input { dx: images, terms, weights, shape: s });
+                    self.isa.run(pooled_grad::Input { dx: images, terms: upper, weights, shape: s });
                     let out = &mut self.next[e][at_in.clone()];
                     self.isa.run(channels_last::ToLanes { out, x: images, channels: s.cin });
                 }

@@ -73,3 +73,30 @@ impl Kernel for ToCentre<'_> {
         }
     }
 }
+
+/// `out += sign(w) d`: from the gradient with respect to |W| to that of W.
+pub(super) struct AddSigned<'a> {
+    pub out: &'a mut [f32],
+    pub d: &'a [f32],
+    pub weights: &'a [f32],
+}
+
+impl Kernel for AddSigned<'_> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: Lanes>(self) {
+        let n = self.out.len();
+        assert!(self.d.len() == n && self.weights.len() == n);
+        let whole = n / LANES * LANES;
+        for i in (0..whole).step_by(LANES) {
+            let (d, w) = (L::load(self.d.as_ptr().add(i)), L::load(self.weights.as_ptr().add(i)));
+            let out = self.out.as_mut_ptr().add(i);
+            let signed = d.and(w.gt(L::zero())).sub(d.and(L::zero().gt(w)));
+            L::load(out).add(signed).store(out);
+        }
+        for i in whole..n {
+            let (d, w) = (self.d[i], self.weights[i]);
+            self.out[i] += if w > 0.0 { d } else { 0.0 } - if w < 0.0 { d } else { 0.0 };
+        }
+    }
+}

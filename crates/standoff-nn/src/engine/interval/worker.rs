@@ -39,7 +39,7 @@ pub(crate) struct Worker {
     pub(super) bordered: Vec<Vec<f32>>,
     /// Per convolution whose gradient is sparse, that of W and |W| with channels last, and the gradients that are not zero.
     pub(super) channels_last_grad: Vec<Pair>,
-    pub(super) terms: Vec<Terms>,
+    pub(super) terms: Vec<[Terms; 2]>,
     /// One unit with channels last.
     pub(super) channels_last: Vec<f32>,
     /// The gradient with respect to |W|, laid out as the parameters.
@@ -109,7 +109,10 @@ impl Worker {
             full: pair(full),
             bordered: stages.iter().map(bordered).collect(),
             channels_last_grad: stages.iter().map(channels_last_grad).collect(),
-            terms: stages.iter().map(|s| sparse_shape(s).map_or_else(Terms::default, |s| Terms::new(s, 2))).collect(),
+            terms: stages
+                .iter()
+                .map(|s| sparse_shape(s).map_or_else(Default::default, |s| [Terms::new(s, 2), Terms::new(s, 1)]))
+                .collect(),
             channels_last: vec![0.0; LANES * most_images],
             d_absolute: vec![0.0; parameters],
             rows_x: vec![0.0; units * LANES * rows_x],
