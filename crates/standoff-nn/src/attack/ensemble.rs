@@ -5,7 +5,7 @@ use super::pgd::Ascent;
 use super::random::Dice;
 use super::verify::Verdict;
 use super::{Attack, Ball, Judge, Progress, Protocol, Reach, Run, Victims};
-use super::{apgd, noise, pgd, square, verify};
+use super::{apgd, noise, pgd, smooth, square, verify};
 use crate::{Engine, Error};
 
 /// What one attack of an ensemble did.
@@ -224,6 +224,7 @@ fn strike(field: &mut Field<'_>, attack: &Attack) -> Result<(), Error> {
         Attack::Targeted { steps, restarts } => pgd::targeted(field, steps, restarts),
         Attack::Apgd { steps, restarts, loss } => apgd::apgd(field, steps, restarts, loss),
         Attack::ApgdTargeted { steps, targets, restarts } => apgd::targeted(field, steps, targets, restarts),
+        Attack::Smooth { steps, restarts } => smooth::smooth(field, steps, restarts),
         Attack::Square { queries } => square::square(field, queries),
         Attack::Random { tries } => noise::random(field, tries),
     }

@@ -204,9 +204,12 @@ impl<'a> Field<'a> {
     fn proceed(&mut self) -> bool {
         let Self { active, down, .. } = self;
         active.retain(|&slot| !down[slot as usize]);
+        if self.halted {
+            return false;
+        }
         self.looked += 1;
         let done = self.looked as f64 / self.looks.max(self.looked) as f64;
-        self.halted |= !(self.set.report)(done, self.active.len());
+        self.halted = !(self.set.report)(done, self.active.len());
         !self.active.is_empty() && !self.halted
     }
 

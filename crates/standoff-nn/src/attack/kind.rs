@@ -58,6 +58,14 @@ pub enum Attack {
         /// Runs per class.
         restarts: usize,
     },
+    /// Ascent on the margin blurred by noise that shrinks during the run: for networks whose gradients are zero almost
+    /// everywhere.
+    Smooth {
+        /// Gradients per run.
+        steps: usize,
+        /// Runs.
+        restarts: usize,
+    },
     /// Random search with squares of one sign, without gradients (Andriushchenko et al. 2020).
     Square {
         /// Forward passes.
@@ -70,9 +78,9 @@ pub enum Attack {
     },
 }
 
-/// What names start with; longer ones first where one starts another.
-const FAMILIES: [&str; 9] =
-    ["fgsm", "pgd", "targeted", "apgd-ce", "apgd-margin", "apgd-dlr", "apgd-t", "square", "random"];
+/// What names start with.
+const FAMILIES: [&str; 10] =
+    ["fgsm", "pgd", "targeted", "apgd-ce", "apgd-margin", "apgd-dlr", "apgd-t", "smooth", "square", "random"];
 
 impl Attack {
     /// The attack of that name: a family, and its budget where it is not the default. `pgd40` has 40 steps, `pgd100x10` 10
@@ -110,6 +118,7 @@ impl Attack {
             "apgd-margin" => apgd(Climb::Margin),
             "apgd-dlr" => apgd(Climb::Dlr),
             "apgd-t" => Self::ApgdTargeted { steps: number(0, 50), targets: number(1, 9), restarts: number(2, 1) },
+            "smooth" => Self::Smooth { steps: number(0, 300), restarts: number(1, 1) },
             "square" => Self::Square { queries: number(0, 1000) },
             _ => Self::Random { tries: number(0, 100) },
         })
@@ -144,6 +153,7 @@ impl fmt::Display for Attack {
             Self::ApgdTargeted { steps, targets, restarts } => {
                 write!(f, "apgd-t{steps}x{targets}{}", times(restarts))
             }
+            Self::Smooth { steps, restarts } => write!(f, "smooth{steps}{}", times(restarts)),
             Self::Square { queries } => write!(f, "square{queries}"),
             Self::Random { tries } => write!(f, "random{tries}"),
         }
@@ -221,6 +231,8 @@ mod tests {
             "apgd-dlr30",
             "apgd-t50x9",
             "apgd-t50x9x2",
+            "smooth300",
+            "smooth100x2",
             "square1000",
             "random100",
         ] {

@@ -30,6 +30,7 @@ mod noise;
 mod pgd;
 mod protocol;
 mod random;
+mod smooth;
 mod square;
 mod square_l2;
 mod verify;

@@ -56,12 +56,14 @@ fn paper_pgd(steps: usize) -> Attack {
     Attack::Pgd { steps, restarts: 1, step: Some(0.01), random_start: false, loss: Climb::CrossEntropy }
 }
 
+/// Margins first: the cheapest attack that turns most of what can be turned. Then blurred gradients, which pass thresholds; every
+/// class in turn; the restarts that others report; and at last, on what still stands, an attack that no gradient can mislead.
 fn standard_attacks() -> Vec<Attack> {
     vec![
         Attack::Apgd { steps: 100, restarts: 1, loss: Climb::Margin },
+        Attack::Smooth { steps: 300, restarts: 1 },
         Attack::ApgdTargeted { steps: 50, targets: 9, restarts: 1 },
-        Attack::Apgd { steps: 100, restarts: 1, loss: Climb::CrossEntropy },
-        Attack::Apgd { steps: 100, restarts: 1, loss: Climb::Dlr },
-        Attack::Square { queries: 1000 },
+        Attack::Pgd { steps: 100, restarts: 10, step: None, random_start: true, loss: Climb::CrossEntropy },
+        Attack::Square { queries: 2000 },
     ]
 }

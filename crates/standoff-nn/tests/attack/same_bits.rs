@@ -1,0 +1,75 @@
+//! The same seed gives the same bits, whatever else is in the batch and however many threads there are.
+
+use crate::{Case, attacks, small};
+use standoff_nn::attack::{Attack, Ball, Grid, Judge, Protocol, Run, Victims, attack, ensemble};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+#[test]
+fn one_and_two_threads_find_the_same_bits() {
+    let model = small(5);
+    let (one, two) = (Case::new(&model, 150, 1), Case::new(&model, 150, 2));
+    for ball in [Ball::linf(0.02), Ball::l2(0.1).stored(Grid::Search)] {
+        let protocol = Protocol { attacks: attacks(), ball, judge: Judge::Worst };
+        let a = ensemble(&one.engine, one.victims(), &protocol, &Run::new(9)).unwrap();
+        let b = ensemble(&two.engine, two.victims(), &protocol, &Run::new(9)).unwrap();
+        assert!(a.left() > 0 && a.left() < 150, "{} left", a.left());
+        assert_eq!(a, b);
+    }
+}
+
+#[test]
+fn what_happens_to_an_image_does_not_depend_on_the_others() {
+    let case = Case::new(&small(5), 90, 1);
+    let ball = Ball::linf(0.02);
+    for attack in attacks() {
+        let name = attack.name();
+        let run = Run::new(9);
+        let all = standoff_nn::attack::attack(&case.engine, case.victims(), &attack, &ball, &run).unwrap();
+        // The first few alone.
+        let few = Victims { images: &case.images[..11 * 64], labels: &case.labels[..11] };
+        let few = standoff_nn::attack::attack(&case.engine, few, &attack, &ball, &run).unwrap();
+        assert_eq!(few.images, all.images[..11 * 64], "{name}");
+        assert_eq!(few.fallen_to, all.fallen_to[..11], "{name}");
+        // After another attack, which leaves a part of them.
+        let attacks = vec![Attack::named("pgd3:loss=margin").unwrap(), attack];
+        let protocol = Protocol { attacks, ball, judge: Judge::Worst };
+        let after = ensemble(&case.engine, case.victims(), &protocol, &run).unwrap();
+        let second = &after.attacks[1];
+        let tried: Vec<usize> = (0..90).filter(|&i| second.tried[i]).collect();
+        assert!(tried.len() > 5 && tried.len() < 90, "{name}: {} were tried", tried.len());
+        assert!(tried.iter().all(|&i| second.fallen[i] != all.stands(i)), "{name}");
+    }
+}
+
+#[test]
+fn another_seed_finds_other_images() {
+    let case = Case::new(&small(5), 20, 1);
+    for name in ["pgd9", "apgd-ce9", "apgd-t9x2", "smooth9", "square9", "random9"] {
+        let found = |seed| {
+            let attack = Attack::named(name).unwrap();
+            standoff_nn::attack::attack(&case.engine, case.victims(), &attack, &Ball::linf(0.005), &Run::new(seed))
+                .unwrap()
+        };
+        assert_ne!(found(1).images, found(2).images, "{name}");
+    }
+}
+
+#[test]
+fn a_stop_flag_ends_the_attack_with_what_was_found() {
+    let case = Case::new(&small(5), 20, 1);
+    let (stop, told) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let progress = |p: standoff_nn::attack::Progress<'_>| {
+        assert!((0.0..=1.0).contains(&p.done) && p.standing <= 20 && p.of == 2);
+        if told.fetch_add(1, Ordering::Relaxed) == 30 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let run = Run { seed: 1, stop: Some(&stop), progress: Some(&progress) };
+    let attacks = ["square100", "pgd100"].map(|n| Attack::named(n).unwrap()).to_vec();
+    let protocol = Protocol { attacks, ball: Ball::linf(0.001), judge: Judge::Worst };
+    let found = ensemble(&case.engine, case.victims(), &protocol, &run).unwrap();
+    assert!(found.interrupted && found.attacks.len() == 1);
+    assert_eq!(told.load(Ordering::Relaxed), 31);
+    let whole = attack(&case.engine, case.victims(), &Attack::Fgsm, &Ball::linf(0.001), &Run::new(1)).unwrap();
+    assert!(!whole.interrupted);
+}
