@@ -72,6 +72,24 @@ fn classes_are_selected_in_the_order_given_and_images_keep_theirs() {
 }
 
 #[test]
+fn a_share_of_every_class_is_held_out() {
+    let labels: Vec<u8> = (0..90).map(|i| if i % 3 == 0 { 4 } else { 9 }).collect();
+    let set = ImageSet { images: (0..180).collect(), labels, rows: 1, cols: 2 };
+    let (rest, held) = set.divide(0.2, 7);
+    assert_eq!((held.counts()[4], held.counts()[9], rest.counts()[4], rest.counts()[9]), (6, 12, 24, 48));
+    // Every image is in one part, with its own label, and the order is kept.
+    let mut found = Vec::new();
+    for part in [&rest, &held] {
+        assert!(part.images.windows(2).all(|pair| pair[0] < pair[1]));
+        found.extend((0..part.len()).map(|i| (part.image(i).to_vec(), part.labels[i])));
+    }
+    found.sort();
+    assert_eq!(found, (0..90).map(|i| (set.image(i).to_vec(), set.labels[i])).collect::<Vec<_>>());
+    assert_eq!(set.divide(0.2, 7), (rest, held.clone()));
+    assert_ne!(set.divide(0.2, 8).1, held);
+}
+
+#[test]
 fn a_truncated_file_is_refused_wherever_it_ends() {
     let (images, labels) = pair();
     let packed = gzip(&images);

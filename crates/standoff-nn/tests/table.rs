@@ -216,7 +216,7 @@ fn wishes_that_make_no_sense_are_refused() {
         (TableOptions { groups: vec!["sex".into(); 2], ..usual.clone() }, "`sex` is named twice among the groups"),
         (TableOptions { features: named(&["age", "income"]), ..usual.clone() }, "`income` is the label"),
         (TableOptions { features: named(&["age", "age"]), ..usual.clone() }, "`age` is named twice among the features"),
-        (TableOptions { features: named(&[]), ..usual.clone() }, "makes 0 features a row"),
+        (TableOptions { features: named(&[]), ..usual.clone() }, "has no column to learn `income` from"),
         (TableOptions { categorical: vec!["x".into()], ..usual.clone() }, "has no column `x`"),
         (TableOptions { test: 1.0, ..usual.clone() }, "the test share is 1"),
         (TableOptions { test: f64::NAN, ..usual.clone() }, "the test share is NaN"),
@@ -255,19 +255,38 @@ fn columns_that_do_not_fit_their_part_are_refused_or_left_out() {
         let named = TableOptions { categorical: vec!["x".into()], test: 0.0, ..TableOptions::label("y") };
         assert_eq!(TableData::new(&sheet(&text), &named).expect("names").train.width, 10);
     }
-    assert!(
-        table("x,y\n1,0\n2,0\n", "y").expect_err("one class").contains("has 1 different values, at least 2 classes")
-    );
+    let one = table("x,y\n1,0\n2,0\n", "y").expect_err("one class");
+    assert!(one.ends_with("column `y`, the label, holds only `0`; at least 2 classes are needed"), "{one}");
     let data = table("e,x,y\n,1,0\nNA,2,1\n?,3,\n,4,1\n", "y").expect("a table");
     assert_eq!(
         data.warnings[..2],
         ["1 of 4 rows have no `y` and are left out", "column `e` holds nothing and is left out"]
     );
     let huge = table("x,y\n1e308,0\n-1e308,1\n1e308,0\n", "y").expect_err("too large");
-    assert!(huge.contains("too large to be averaged"), "{huge}");
+    assert!(huge.contains(", column `x`: `") && huge.contains("1e308` is too large"), "{huge}");
     // A constant column is zero, not a division by zero.
     let flat = TableData::new(&sheet("x,z,y\n5,1,0\n5,2,1\n5,4,0\n"), &all("y")).expect("a constant");
     assert!(flat.train.row(0)[0] == 0.0 && flat.train.features.iter().all(|v| v.is_finite()));
+}
+
+#[test]
+fn what_is_probably_not_meant_is_said() {
+    let warnings = |text: &str, label: &str| {
+        TableData::new(&sheet(text), &TableOptions { groups: vec!["g".into()], ..all(label) })
+            .expect("a table")
+            .warnings
+    };
+    let text = "x,g,y\n\"$1,000\",a,0\n$200,A,1\n$300,a,1.0\n?,A,0\n";
+    let said = warnings(text, "y");
+    assert_eq!(
+        said,
+        [
+            "column `y`: `1` and `1.0` are taken for two different values",
+            "column `g`: `A` and `a` are taken for two different values",
+            "column `x` is taken for words: `$1,000` is not a plain number; write numbers alone to learn from them",
+        ]
+    );
+    assert!(warnings("x,g,y\n1,a,0\n2,b,1\n3 %,a,1\nlow,b,0\n", "y").is_empty());
 }
 
 #[test]

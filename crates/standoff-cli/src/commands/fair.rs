@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::Exit;
 use crate::data::table::TableArgs;
+use crate::fair::choice::Choice;
+use crate::fair::class::Class;
 use crate::fair::config::{BatchOrder, Columns, Config, Inner, Optimizer, Scale};
+use crate::fair::lambda::{self, CANDIDATES, Lambda};
 use crate::fair::method::Method;
 use crate::fair::results::Results;
 use crate::fair::task::Task;
@@ -15,6 +18,7 @@ use crate::fair::train::{self, Spec};
 use crate::fair::{figure, frontier, table};
 use crate::files;
 use crate::interrupt;
+use crate::number::plural;
 use crate::screen::Screen;
 use crate::training::Control;
 use crate::training::runs::{self, Load};
@@ -41,9 +45,9 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "NAME|FOLDER|FILE.csv")]
     data: Option<String>,
 
-    /// The classes of an image set, each a group
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    classes: Option<Vec<u8>>,
+    /// The classes of an image set, each a group, by number or by name (0,Coat,Shirt)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    classes: Option<Vec<Class>>,
 
     /// fair-cnn, lenet, logistic, mlp, or a model file
     #[arg(long, value_name = "NAME|FILE.toml")]
@@ -65,8 +69,8 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     method: Option<Vec<Method>>,
 
-    /// The regulariser of minmax-reg; a list runs them all and shows the trade-off
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    /// The regulariser of minmax-reg: a number; a list, which shows the trade-off; or auto, which chooses by validation data (auto,0.1,1 among these)
+    #[arg(long, value_name = "L|LIST|auto", allow_negative_numbers = true)]
     lambda: Option<String>,
 
     /// How y answers in minmax-reg
@@ -149,9 +153,6 @@ pub(crate) struct FairArgs {
     columns: TableArgs,
 }
 
-/// The lambdas of a sweep.
-const SWEEP: [f64; 6] = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0];
-
 pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     let (config, task, out) = match &args.resume {
         Some(folder) => {
@@ -167,6 +168,9 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         None => {
             let mut config = args.configure()?;
             config.check()?;
+            if let Some(text) = config.hold_out() {
+                screen.note(&text);
+            }
             // What is wrong with the data is said before a folder is made.
             let task = Task::load(&config)?;
             if let Some(epochs) = args.epochs {
@@ -180,14 +184,15 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
             (config, task, out)
         }
     };
+    screen.note(&task.describe());
     for warning in &task.warnings {
         screen.warn(warning);
     }
-    let lambdas = if config.lambdas.is_empty() { vec![config.lambda] } else { config.lambdas.clone() };
+    let lambdas = config.sweep();
     let specs = Spec::all(&config, &lambdas);
     screen.note(&format!(
-        "{} runs of {} steps, kept in {}",
-        specs.len(),
+        "{} of {} steps, kept in {}",
+        plural(specs.len() as u64, "run"),
         crate::number::count(config.steps()),
         files::name(&out)
     ));
@@ -198,6 +203,15 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         screen.note(&format!("interrupted and saved; go on with `standoff fair --resume {}`", out.display()));
         return Ok(Exit::Interrupted);
     };
+    let choice = match config.lambda {
+        Lambda::Auto => Some(Choice::make(&task, &specs, &out)?),
+        Lambda::Given(_) => None,
+    };
+    let done = match &choice {
+        Some(choice) => choice.keep(done),
+        None => done,
+    };
+    let trade_off = choice.is_none() && lambdas.len() > 1;
     let test = &task.test;
     let size = test.group(0).len();
     let same = (0..test.groups()).all(|g| test.group(g).len() == size);
@@ -207,9 +221,10 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         out_of: (same && task.preprocessing.is_none()).then_some(size),
         runs: done,
         paper: config.paper.clone(),
+        choice,
     };
     results.save(&out)?;
-    if lambdas.len() > 1 {
+    if trade_off {
         files::replace(&out.join("frontier.svg"), frontier::svg(&results).as_bytes())?;
     }
     if let Some(chart) = figure::svg(&out, &specs, &config.title) {
@@ -220,7 +235,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let width = screen.width();
-    let text = if lambdas.len() > 1 { frontier::render(&results, width) } else { table::render(&results, width) };
+    let text = if trade_off { frontier::render(&results, width) } else { table::render(&results, width) };
     screen.result(&text)?;
     screen.note(&format!("results.json, results.csv and the models are in {}", files::name(&out)));
     Ok(Exit::Done)
@@ -253,7 +268,6 @@ impl FairArgs {
                 features: t.features.clone(),
                 categorical: t.categorical.clone(),
                 test_split: t.test_split,
-                validation_split: t.validation_split,
                 no_header: t.no_header,
             });
         }
@@ -267,6 +281,11 @@ impl FairArgs {
         take!(data => data, classes => classes, model => model, outputs => outputs, scale => scale, method => methods,
             inner => inner, dro_rate => dro_rate, tilt => tilt, share => share, optimizer => optimizer,
             momentum => momentum, order => order, seeds => seeds, seed => seed, measure_every => measure_every);
+        if self.classes.is_some() {
+            // The title and the paper's numbers are of other classes.
+            c.title.clear();
+            c.paper.clear();
+        }
         if self.init.is_some() {
             c.init.clone_from(&self.init);
         }
@@ -277,15 +296,16 @@ impl FairArgs {
             c.batch = batch;
         }
         if let Some(text) = &self.lambda {
-            let parsed: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse::<f64>()).collect();
-            let list = parsed.map_err(|_| anyhow!("--lambda {text} is not a number or a list of numbers"))?;
-            match list[..] {
-                [one] => c.lambda = one,
-                _ => c.lambdas = list,
-            }
+            (c.lambda, c.lambdas) = lambda::read(text)?;
+        }
+        if self.frontier && c.lambda == Lambda::Auto {
+            bail!("--frontier shows what every lambda does, --lambda auto chooses one; give one of the two");
         }
         if self.frontier && c.lambdas.is_empty() {
-            c.lambdas = SWEEP.to_vec();
+            c.lambdas = CANDIDATES.to_vec();
+        }
+        if self.columns.validation_split != 0.0 {
+            c.validation_split = self.columns.validation_split;
         }
         if let Some(rates) = &self.lr {
             c.rates(rates);

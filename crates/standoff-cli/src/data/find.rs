@@ -185,6 +185,23 @@ impl Found {
         })
     }
 
+    /// The class of a name, in upper or lower case; the part before a slash is enough (`T-shirt`).
+    pub fn class_named(&self, name: &str) -> Result<u8> {
+        let Some((known, _)) = self.known else {
+            bail!("the classes in {} have no names; give the number instead of `{name}`", files::name(&self.folder));
+        };
+        let is = |class: &&str| {
+            class.eq_ignore_ascii_case(name) || class.split('/').next().is_some_and(|c| c.eq_ignore_ascii_case(name))
+        };
+        match known.classes.iter().position(is) {
+            Some(class) => Ok(class as u8),
+            None => {
+                let hint = nearest(name, known.classes).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                bail!("`{}` has no class `{name}`{hint} (it has: {})", known.name, known.classes.join(", "))
+            }
+        }
+    }
+
     /// What a class is called; its number where there is no name.
     pub fn class_name(&self, class: u8) -> String {
         let known = self.known.and_then(|(known, _)| known.classes.get(usize::from(class)));

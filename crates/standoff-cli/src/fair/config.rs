@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff_nn::fair::{Batching, Order};
 
+use super::class::Class;
+use super::lambda::{CANDIDATES, Lambda};
 use super::method::Method;
 use super::results::PaperRow;
 use crate::files;
@@ -23,6 +25,14 @@ pub enum Scale {
 }
 
 impl Scale {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Unit => "unit",
+        }
+    }
+
     /// What bytes are divided by.
     pub fn divisor(self) -> f32 {
         match self {
@@ -78,8 +88,6 @@ pub struct Columns {
     pub categorical: Vec<String>,
     /// The share of rows to judge by.
     pub test_split: f64,
-    /// The share of rows to choose lambda by.
-    pub validation_split: f64,
     /// The first row holds values.
     pub no_header: bool,
 }
@@ -92,7 +100,6 @@ impl Default for Columns {
             features: Vec::new(),
             categorical: Vec::new(),
             test_split: 0.2,
-            validation_split: 0.0,
             no_header: false,
         }
     }
@@ -107,7 +114,7 @@ pub struct Config {
     /// A name, a folder or a CSV file.
     pub data: String,
     /// The classes of an image set, each a group; none for all.
-    pub classes: Vec<u8>,
+    pub classes: Vec<Class>,
     /// A preset or the file of a model.
     pub model: String,
     /// Outputs of a preset; 0 for one per class.
@@ -121,8 +128,8 @@ pub struct Config {
     /// Which methods.
     pub methods: Vec<Method>,
     /// The weight of the regulariser in `minmax-reg`.
-    pub lambda: f64,
-    /// Several weights, to be compared; none for `lambda` alone.
+    pub lambda: Lambda,
+    /// Several weights, to be compared or, where lambda is `auto`, chosen among; none for `lambda` alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
     /// How y answers in `minmax-reg`.
@@ -151,6 +158,8 @@ pub struct Config {
     pub seed: u64,
     /// The certificate is measured every so many steps (and at the end); 0 for twelve times in all.
     pub measure_every: u64,
+    /// The share held out to choose lambda by: of the rows of a CSV file, or of the training images.
+    pub validation_split: f64,
     /// The columns, for a CSV file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
@@ -171,7 +180,7 @@ impl Default for Config {
             biases: "fair".into(),
             init: None,
             methods: vec![Method::Normal, Method::Minmax, Method::MinmaxReg],
-            lambda: 0.1,
+            lambda: Lambda::Given(0.1),
             lambdas: Vec::new(),
             inner: Inner::Exact,
             dro_rate: 0.01,
@@ -186,6 +195,7 @@ impl Default for Config {
             seeds: 3,
             seed: 1,
             measure_every: 0,
+            validation_split: 0.0,
             columns: None,
             paper: Vec::new(),
         }
@@ -229,19 +239,60 @@ impl Config {
         if self.seeds == 0 {
             bail!("--seeds is 0; at least one run is needed");
         }
-        for lambda in self.lambdas.iter().chain([&self.lambda]) {
-            if !(*lambda >= 0.0 && lambda.is_finite()) {
-                bail!("lambda is {lambda}: want zero or a positive number");
-            }
-        }
-        if self.inner == Inner::Apga && !(self.lambda > 0.0) {
-            bail!("--inner apga needs a positive lambda; Algorithm 3 climbs a regularised game");
-        }
+        self.check_lambda()?;
         if self.optimizer == Optimizer::Gd && self.batch != 0 {
             bail!("--optimizer gd takes full batches (--batch 0); with mini-batches it is sgd");
         }
         self.recipe()?;
         Ok(())
+    }
+
+    fn check_lambda(&self) -> Result<()> {
+        let lambdas = self.sweep();
+        for (i, lambda) in lambdas.iter().enumerate() {
+            if !(*lambda >= 0.0 && lambda.is_finite()) {
+                bail!("lambda is {lambda}: want zero or a positive number");
+            }
+            if lambdas[..i].contains(lambda) {
+                bail!("lambda {lambda} is given twice");
+            }
+            if self.inner == Inner::Apga && *lambda <= 0.0 {
+                bail!("--inner apga needs a positive lambda; Algorithm 3 climbs a regularised game");
+            }
+        }
+        if self.lambda == Lambda::Auto && !self.methods.contains(&Method::MinmaxReg) {
+            bail!("--lambda auto chooses for minmax-reg, which is not among the methods");
+        }
+        let share = self.validation_split;
+        if !(0.0..1.0).contains(&share) {
+            bail!("--validation-split is {share}: want at least 0 and below 1");
+        }
+        Ok(())
+    }
+
+    /// The lambdas to run: one, several to compare, or the candidates of `auto`.
+    pub fn sweep(&self) -> Vec<f64> {
+        match self.lambda {
+            _ if !self.lambdas.is_empty() => self.lambdas.clone(),
+            Lambda::Auto => CANDIDATES.to_vec(),
+            Lambda::Given(lambda) => vec![lambda],
+        }
+    }
+
+    /// Gives `auto` something to choose by where nothing was held out, and says what the user should know about it.
+    pub fn hold_out(&mut self) -> Option<String> {
+        const SHARE: f64 = 0.2;
+        if self.lambda != Lambda::Auto {
+            let unused =
+                "nothing is chosen by the validation part, so its samples are not used; --lambda auto uses them";
+            return (self.validation_split > 0.0).then(|| unused.to_owned());
+        }
+        if self.validation_split > 0.0 {
+            return None;
+        }
+        // Of a table the share is of all rows.
+        self.validation_split = SHARE * (1.0 - self.columns.as_ref().map_or(0.0, |c| c.test_split));
+        Some(format!("no --validation-split is given: {SHARE} of the training part is held out to choose lambda by"))
     }
 
     /// The optimiser and its schedule.

@@ -1,11 +1,15 @@
 //! What `standoff fair` and `standoff predict` are made of: finished runs, what they say together, and what models say of new data.
 
+pub mod choice;
+pub mod class;
 pub mod config;
 pub mod fairness;
 pub mod figure;
 pub mod frontier;
 pub(crate) mod grid;
+mod in_short;
 pub mod judgement;
+pub mod lambda;
 pub mod method;
 pub mod predictor;
 pub mod questions;

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
+use super::choice::Choice;
 use super::statistics::{Measured, Summary, differences, summarise};
 use crate::files::{self, field};
 
@@ -100,6 +101,9 @@ pub struct Results {
     /// The paper's own rows; may be empty.
     #[serde(default)]
     pub paper: Vec<PaperRow>,
+    /// How lambda was chosen, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
 }
 
 /// A method as it was run: the same method with another lambda is another one.
@@ -111,23 +115,39 @@ pub struct Variant {
     pub lambda: f64,
 }
 
+impl GroupScore {
+    /// The share of samples that were predicted as labelled; NaN for a group without any.
+    pub fn accuracy(&self) -> f64 {
+        if self.total == 0 { f64::NAN } else { self.correct as f64 / self.total as f64 }
+    }
+}
+
+/// The smallest accuracy of a group that has samples.
+pub fn worst(scores: &[GroupScore]) -> f64 {
+    let accuracies = scores.iter().map(GroupScore::accuracy).filter(|a| !a.is_nan());
+    accuracies.min_by(f64::total_cmp).unwrap_or(f64::NAN)
+}
+
+/// The accuracy on all samples together.
+pub fn average(scores: &[GroupScore]) -> f64 {
+    let (correct, total) = scores.iter().fold((0, 0), |(c, t), score| (c + score.correct, t + score.total));
+    GroupScore { correct, total, loss: 0.0 }.accuracy()
+}
+
 impl RunResult {
     /// The share of a group's test samples that were predicted as labelled; NaN for a group without any.
     pub fn accuracy(&self, group: usize) -> f64 {
-        let score = self.test.get(group).filter(|score| score.total > 0);
-        score.map_or(f64::NAN, |score| score.correct as f64 / score.total as f64)
+        self.test.get(group).map_or(f64::NAN, GroupScore::accuracy)
     }
 
     /// The smallest accuracy of a group.
     pub fn worst(&self) -> f64 {
-        let accuracies = (0..self.test.len()).map(|group| self.accuracy(group)).filter(|a| !a.is_nan());
-        accuracies.min_by(f64::total_cmp).unwrap_or(f64::NAN)
+        worst(&self.test)
     }
 
     /// The accuracy on all test samples together.
     pub fn average(&self) -> f64 {
-        let (correct, total) = self.test.iter().fold((0, 0), |(c, t), score| (c + score.correct, t + score.total));
-        if total == 0 { f64::NAN } else { correct as f64 / total as f64 }
+        average(&self.test)
     }
 
     /// Whether it is a run of that method with that lambda.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::choice::{Choice, Tried};
 use super::grid::{Cell, Grid, wrapped};
+use super::in_short::in_short;
 use super::results::{PaperRow, Results, RunResult, Variant};
 use super::statistics::{Measured, Summary, differences, mean, median, summarise};
 use crate::number::{count, plural, short, upper};
@@ -23,9 +25,15 @@ pub fn render(results: &Results, width: usize) -> String {
     let _ = writeln!(out, "{}", paint(DIM, &wrapped(&caption(results, &unit, &measured), width)));
     out.push_str(&accuracies(results, &unit, &measured).render(width));
     section(&mut out, &paired(results, &unit), width);
+    if let Some(choice) = &results.choice {
+        section(&mut out, &chosen(choice), width);
+    }
     section(&mut out, &treatment(results), width);
     section(&mut out, &training(results), width);
     section(&mut out, &certificates(results), width);
+    if let Some(text) = in_short(results, &unit, &measured) {
+        let _ = writeln!(out, "\n{}", wrapped(&text, width));
+    }
     out
 }
 
@@ -80,13 +88,18 @@ impl Unit {
         }
     }
 
+    /// The mean alone.
+    pub(super) fn mean(&self, shares: &Summary) -> String {
+        self.spread(&Summary { deviation: None, ..*shares })
+    }
+
     /// `± 2.44`; empty without an interval.
     pub(super) fn half(&self, shares: &Summary) -> String {
         shares.times(self.factor).half.map_or_else(String::new, |half| format!("\u{b1} {half:.2}"))
     }
 
     /// `+51.02`.
-    fn difference(&self, shares: &Summary) -> String {
+    pub(super) fn difference(&self, shares: &Summary) -> String {
         match shares.times(self.factor) {
             s if s.count == 0 => "-".to_owned(),
             s if s.count == 1 => self.whole(format!("{:+.2}", s.mean)),
@@ -102,8 +115,10 @@ impl Unit {
 fn caption(results: &Results, unit: &Unit, measured: &[Measured]) -> String {
     let seeds = measured.iter().map(|m| m.worst.count);
     let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
+    let same = measured.iter().flat_map(Measured::columns).all(|s| s.count == 0 || s.deviation == Some(0.0));
     let over = match (least, most) {
         (1, 1) => "one seed".to_owned(),
+        (a, b) if a == b && same => format!("the same for each of {a} seeds"),
         (a, b) if a == b => format!("mean / standard deviation over {a} seeds, 95 percent interval of the mean"),
         (a, b) => format!("mean / standard deviation over {a} to {b} seeds, 95 percent interval of the mean"),
     };
@@ -160,6 +175,23 @@ fn paired(results: &Results, unit: &Unit) -> (String, Grid) {
     (heading, Grid { corner: "method", layers: vec!["", "95%"], heads: heads(results), rows })
 }
 
+/// What was tried for lambda, and the one taken.
+fn chosen(choice: &Choice) -> (String, Grid) {
+    let heading = format!(
+        "lambda chosen by {} validation samples, without a look at the test part: the best worst group, then the better \
+         average, then the larger lambda (accuracy in percent, mean over seeds)",
+        count(choice.samples as u64)
+    );
+    let row = |tried: &Tried| {
+        let taken = tried.lambda == choice.lambda;
+        let shares = [tried.worst, tried.average].map(|share| Cell::plain(format!("{:.2}", 100.0 * share)));
+        let mark = Cell { style: taken.then_some(GOOD), ..Cell::plain(if taken { "chosen" } else { "" }.to_owned()) };
+        (tried.lambda.to_string(), shares.into_iter().chain([mark]).collect())
+    };
+    let heads = ["worst group", "average", ""].map(str::to_owned).to_vec();
+    (heading, Grid { corner: "lambda", layers: vec![""], heads, rows: choice.tried.iter().map(row).collect() })
+}
+
 /// A row per method, from all its runs.
 fn per_method(results: &Results, cells: impl Fn(&[&RunResult]) -> Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
     let row = |variant: &Variant| {
@@ -193,7 +225,9 @@ fn treatment(results: &Results) -> (String, Grid) {
 
 /// The losses that the game is about: a min-max solution makes those in play equal.
 fn training(results: &Results) -> (String, Grid) {
-    let heading = "mean training loss of each group, and its weight at the end".to_owned();
+    let heading = "mean training loss of each group, and its weight at the end (means over seeds): where max and min have settled, groups \
+                   with weight have equal losses"
+        .to_owned();
     let cells = |runs: &[&RunResult]| {
         let over = |of: &dyn Fn(&RunResult) -> f64| mean(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
         let group = |g: usize| Cell {
@@ -230,14 +264,24 @@ fn spread(run: &RunResult) -> f64 {
     sorted.last().zip(sorted.first()).map_or(f64::NAN, |(high, low)| high - low)
 }
 
+/// The larger of both bounds; NaN if one is.
+fn epsilon(run: &RunResult) -> f64 {
+    let [x, y] = [run.x_gap[1], run.y_gap[1]];
+    if x.is_nan() || y.is_nan() { f64::NAN } else { x.max(y) }
+}
+
 /// The bounds that the certificate proves, in the middle over the seeds.
 fn certificates(results: &Results) -> (String, Grid) {
-    let heading = "certificate on all training data: what x and y could still gain to first order (medians)".to_owned();
+    let heading =
+        "certificate on all training data: what the network (X) and the weights of the groups (Y) could still gain to \
+                   first order, by a step of length 1; epsilon is the larger (medians over seeds)"
+            .to_owned();
     let cells = |runs: &[&RunResult]| {
         let middle = |of: &dyn Fn(&RunResult) -> f64| median(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
         [
             upper(middle(&|run| run.x_gap[1])),
             upper(middle(&|run| run.y_gap[1])),
+            upper(middle(&epsilon)),
             short(middle(&|run| run.value)),
             count(middle(&|run| run.steps as f64).round() as u64),
             format!("{:.1}", middle(&|run| run.seconds)),
@@ -245,7 +289,7 @@ fn certificates(results: &Results) -> (String, Grid) {
         .map(Cell::plain)
         .to_vec()
     };
-    let heads = ["X at most", "Y at most", "value", "steps", "seconds"].map(str::to_owned).to_vec();
+    let heads = ["X at most", "Y at most", "epsilon", "value", "steps", "seconds"].map(str::to_owned).to_vec();
     (heading, Grid { corner: "method", layers: vec![""], heads, rows: per_method(results, cells) })
 }
 

@@ -5,15 +5,19 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use standoff::methods::Train;
-use standoff_nn::data::{Preprocessing, Table};
+use standoff_nn::data::{ImageSet, Preprocessing, TRUSTED_ROWS, Table};
 use standoff_nn::fair::{GroupGame, Grouped};
 use standoff_nn::{Biases, Model, Weights};
 
+use super::class::Class;
 use super::config::{Config, Scale};
+use super::fairness::{remark, unjudged};
 use super::method::Method;
+use super::predictor::{image_metadata, table_metadata};
 use crate::data::table::TableArgs;
 use crate::data::{Source, Surroundings, find, known};
 use crate::files;
+use crate::number::count;
 
 /// Data and model of a training.
 #[derive(Debug)]
@@ -22,7 +26,7 @@ pub struct Task {
     pub train: Arc<Grouped>,
     /// To judge by.
     pub test: Grouped,
-    /// To choose lambda by; only tables have one.
+    /// To choose lambda by, if something was held out.
     pub validation: Option<Grouped>,
     /// The network.
     pub model: Model,
@@ -36,6 +40,17 @@ pub struct Task {
     pub warnings: Vec<String>,
     start: Option<Vec<f32>>,
     biases: Biases,
+}
+
+/// What the data alone says.
+struct Parts {
+    train: Grouped,
+    test: Grouped,
+    validation: Option<Grouped>,
+    groups: Vec<String>,
+    classes: Vec<String>,
+    preprocessing: Option<Preprocessing>,
+    warnings: Vec<String>,
 }
 
 impl Task {
@@ -53,24 +68,35 @@ impl Task {
         if config.columns.is_some() {
             bail!("--label, --group and --features name columns of a CSV file, but `{}` holds images", config.data);
         }
-        let classes = (!config.classes.is_empty()).then_some(config.classes.as_slice());
-        let (data, chosen) = match classes {
-            Some(classes) => (found.load(Some(classes))?, classes.to_vec()),
-            None => {
-                let all = found.load(None)?;
-                let chosen = all.train.classes();
-                (all.select(&chosen)?, chosen)
-            }
+        let (data, chosen) = if config.classes.is_empty() {
+            let all = found.load(None)?;
+            let chosen = all.train.classes();
+            (all.select(&chosen)?, chosen)
+        } else {
+            let number = |class: &Class| match class {
+                Class::Number(number) => Ok(*number),
+                Class::Name(name) => found.class_named(name),
+            };
+            let chosen: Vec<u8> = config.classes.iter().map(number).collect::<Result<_>>()?;
+            (found.load(Some(&chosen))?, chosen)
         };
         if chosen.len() < 2 {
             bail!("one class alone is no classification; give at least two with --classes");
         }
         let names: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
         let scale = config.scale.divisor();
-        let train = Grouped::images(&data.train, scale, chosen.len())?;
-        let test = Grouped::images(&data.test, scale, chosen.len())?;
-        let warnings = if classes.is_none() { found.note().into_iter().collect() } else { Vec::new() };
-        Self::with(config, train, test, None, names.clone(), names, None, warnings)
+        let grouped = |set: &ImageSet| Grouped::images(set, scale, chosen.len());
+        let (train, validation) = match config.validation_split {
+            share if share > 0.0 => {
+                let (rest, held) = data.train.divide(share, config.seed);
+                (grouped(&rest)?, Some(grouped(&held).context("the validation part")?))
+            }
+            _ => (grouped(&data.train)?, None),
+        };
+        let test = grouped(&data.test)?;
+        let warnings = if config.classes.is_empty() { found.note().into_iter().collect() } else { Vec::new() };
+        let groups = names.clone();
+        Self::with(config, Parts { train, test, validation, groups, classes: names, preprocessing: None, warnings })
     }
 
     fn table(config: &Config, path: &Path) -> Result<Self> {
@@ -84,27 +110,33 @@ impl Task {
             features: columns.features.clone(),
             categorical: columns.categorical.clone(),
             test_split: columns.test_split,
-            validation_split: columns.validation_split,
+            validation_split: config.validation_split,
             no_header: columns.no_header,
         };
+        if columns.test_split <= 0.0 {
+            bail!("--test-split {} leaves no rows to judge by; give a share above 0", columns.test_split);
+        }
         let data = args.load(path, config.seed)?;
+        if data.test.is_empty() {
+            let (file, rows) = (files::name(path), data.train.len());
+            bail!("{file} has too few rows ({rows}) to keep some to judge by");
+        }
         let part = |table: &Table, what: &str| Grouped::table(table).with_context(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
         let (train, test) = (part(&data.train, "training")?, part(&data.test, "test")?);
         let (groups, classes) = (data.train.group_names.clone(), data.train.class_names.clone());
-        Self::with(config, train, test, validation, groups, classes, Some(data.preprocessing), data.warnings)
+        let mut warnings = data.warnings;
+        if !data.preprocessing.by_label() {
+            let missing = unjudged(&data.test.labels, &data.test.groups, classes.len());
+            warnings.extend(remark(&missing, &groups, &classes));
+        }
+        let preprocessing = Some(data.preprocessing);
+        Self::with(config, Parts { train, test, validation, groups, classes, preprocessing, warnings })
     }
 
-    fn with(
-        config: &Config,
-        train: Grouped,
-        test: Grouped,
-        validation: Option<Grouped>,
-        groups: Vec<String>,
-        classes: Vec<String>,
-        preprocessing: Option<Preprocessing>,
-        warnings: Vec<String>,
-    ) -> Result<Self> {
+    fn with(config: &Config, parts: Parts) -> Result<Self> {
+        let Parts { train, test, validation, groups, classes, preprocessing, mut warnings } = parts;
+        warnings.extend(validation.as_ref().and_then(|part| few(part, &groups)));
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
         let file = Path::new(&config.model);
         let model = if config.model.ends_with(".toml") || file.is_file() {
@@ -137,7 +169,9 @@ impl Task {
     pub fn check(&self, config: &Config) -> Result<()> {
         let game = GroupGame::new(&self.model, self.train.clone(), config.batching(config.seed), 1)?;
         for method in &config.methods {
-            Train::new(&game, method.reply(config, config.lambda), &config.recipe()?)?;
+            for lambda in config.sweep() {
+                Train::new(&game, method.reply(config, lambda), &config.recipe()?)?;
+            }
         }
         if config.methods.contains(&Method::Cvar) {
             game.tail(config.share)?;
@@ -152,19 +186,32 @@ impl Task {
 
     /// The model with these parameters, as a file that `standoff predict` and PyTorch read.
     pub fn weights(&self, parameters: &[f32], scale: Scale) -> Result<Weights> {
-        let mut metadata = standoff_nn::model::weights::Metadata::new();
-        metadata.insert("standoff.classes".into(), self.classes.join(","));
-        match &self.preprocessing {
-            Some(p) => {
-                let text = serde_json::to_string(p).context("the preprocessing cannot be written")?;
-                metadata.insert("standoff.preprocessing".into(), text);
-            }
-            None => {
-                let name = if scale == Scale::Raw { "raw" } else { "unit" };
-                metadata.insert("standoff.scale".into(), name.into());
-            }
-        }
+        let metadata = match &self.preprocessing {
+            Some(preprocessing) => table_metadata(preprocessing)?,
+            None => image_metadata(scale.name(), &self.classes),
+        };
         Ok(Weights { model: self.model.clone(), parameters: parameters.to_vec(), metadata })
+    }
+
+    /// The groups and how many samples each has, for the user.
+    pub fn describe(&self) -> String {
+        const SHOWN: usize = 12;
+        let parts: Vec<(&str, &Grouped)> = [("to learn from", &*self.train)]
+            .into_iter()
+            .chain(self.validation.iter().map(|v| ("to choose by", v)))
+            .chain([("to judge by", &self.test)])
+            .collect();
+        let each = |size: &dyn Fn(&Grouped) -> usize| {
+            parts.iter().map(|(_, part)| count(size(part) as u64)).collect::<Vec<_>>().join(" / ")
+        };
+        let what: Vec<&str> = parts.iter().map(|(what, _)| *what).collect();
+        let mut listed: Vec<String> = (0..self.groups.len().min(SHOWN))
+            .map(|g| format!("{} {}", self.groups[g], each(&|part| part.group(g).len())))
+            .collect();
+        if self.groups.len() > SHOWN {
+            listed.push(format!("and {} more groups", self.groups.len() - SHOWN));
+        }
+        format!("samples {}: {} in all; {}", what.join(" / "), each(&Grouped::len), listed.join("; "))
     }
 
     /// Steps in which the largest group is seen once.
@@ -178,4 +225,13 @@ impl Task {
     pub fn sizes(&self) -> Vec<usize> {
         (0..self.train.groups()).map(|g| self.train.group(g).len()).collect()
     }
+}
+
+/// Groups that are too small to choose by.
+fn few(validation: &Grouped, names: &[String]) -> Option<String> {
+    let size = |g: usize| validation.group(g).len();
+    let few = (0..validation.groups()).filter(|g| size(*g) < TRUSTED_ROWS);
+    let list: Vec<String> = few.map(|g| format!("{} ({})", names[g], size(g))).collect();
+    let what = format!("groups with fewer than {TRUSTED_ROWS} validation samples, too few to choose by");
+    (!list.is_empty()).then(|| format!("{what}: {}", list.join("; ")))
 }

@@ -9,6 +9,8 @@ use crate::scratch::{Run, Scratch};
 
 /// A table that trains in a moment.
 const PEOPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/people.csv");
+/// The bundled images, whatever else this machine has.
+const TOPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/fashion-tops");
 const TABLE: [&str; 7] = ["fair", "--data", PEOPLE, "--label", "pay", "--group", "sex"];
 
 fn fair(scratch: &Scratch, more: &[&str]) -> Run {
@@ -122,6 +124,7 @@ fn what_cannot_be_run_is_refused_before_it_is() {
     let scratch = Scratch::with(&[
         ("unknown.toml", "lamda = 3\n"),
         ("type.toml", "seeds = \"three\"\n"),
+        ("few.csv", "x,pay\n1,a\n2,b\n"),
         ("bad.csv", "x,pay\n1,a\n2,b\nthree,a\n4,b\n5,a\n6,b\n7,a\n8,b\n9,a\n10,b\n11,a\n12,b\n"),
     ]);
     let refused = |args: &[&str], words: &[&str]| {
@@ -143,7 +146,7 @@ fn what_cannot_be_run_is_refused_before_it_is() {
     refused(&["--batch", "601"], &["multiple of 3"]);
     refused(&["--optimizer", "gd", "--batch", "600"], &["sgd"]);
     refused(&["--lr", "0"], &["rate"]);
-    refused(&["--classes", "0,7"], &["no images of class 7"]);
+    refused(&["--data", TOPS, "--classes", "0,7"], &["no images of class 7"]);
     refused(&["--classes", "4"], &["at least two"]);
     refused(&["--model", "fair-cn"], &["fair-cnn"]);
     refused(&["--resume", "nowhere"], &["no config.toml"]);
@@ -151,8 +154,32 @@ fn what_cannot_be_run_is_refused_before_it_is() {
     refused(&["--data", PEOPLE], &["--label"]);
     refused(&["--data", PEOPLE, "--label", "salary"], &["salary"]);
     refused(&["--data", "bad.csv", "--label", "pay"], &["line 4", "`x`"]);
+    refused(&["--data", "few.csv", "--label", "pay"], &["few.csv", "too few rows (2)"]);
+    refused(&["--data", PEOPLE, "--label", "pay", "--test-split", "0"], &["--test-split 0", "judge"]);
     assert!(!scratch.path("runs").exists(), "a refusal leaves nothing behind");
     fs::create_dir(scratch.path("full")).expect("a folder");
     scratch.write("full/file", b"here");
     refused(&["--out", "full"], &["not empty", "--resume"]);
+}
+
+#[test]
+fn what_cannot_be_trusted_is_said_before_it_is_shown() {
+    let mut text = String::from("age,sex,pay\n");
+    for i in 0..80 {
+        let (sex, pay) = (if i % 2 == 0 { "F" } else { "M" }, if i % 5 < 2 { "high" } else { "low" });
+        text += &format!("{},{sex},{pay}\n", 20 + i);
+    }
+    // Five of a group that is never paid well, and one alone, which is left to learn from.
+    text += &"50,X,low\n".repeat(5);
+    text += "50,Y,low\n";
+    let scratch = Scratch::with(&[("people.csv", text.as_str())]);
+    let args =
+        ["fair", "--data", "people.csv", "--label", "pay", "--group", "sex", "--iterations", "20", "--seeds", "1"];
+    let run = scratch.run(&args).exits(0);
+    for said in ["sex=Y 1 / 0", "too few to trust", "sex=X (1)", "sex=Y (none)", "sex=X has no high"] {
+        assert!(run.stderr.contains(said), "no `{said}` in {}", run.stderr);
+    }
+    let row = run.stdout.lines().find(|line| line.starts_with("normal")).expect("a row");
+    assert!(row.split_whitespace().nth(4) == Some("-") && !run.stdout.contains("NaN"), "{}", run.stdout);
+    assert!(run.stdout.contains("epsilon") && run.stdout.contains("in short: "), "{}", run.stdout);
 }

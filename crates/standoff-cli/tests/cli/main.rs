@@ -7,6 +7,7 @@ mod bad_input;
 mod data;
 mod data_fetch;
 mod fair;
+mod fair_choice;
 mod inspect;
 mod lqr;
 mod predict;

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use super::table::split::{Shares, Split};
 use super::{content, idx};
 use crate::Error;
 
@@ -117,6 +118,19 @@ impl ImageSet {
             }
         }
         Ok(chosen)
+    }
+
+    /// Holds out a share of every class, drawn by the seed: what is left, and what is held out, both in their order here.
+    pub fn divide(&self, share: f64, seed: u64) -> (Self, Self) {
+        let cells: Vec<(usize, usize)> = self.labels.iter().map(|l| usize::from(*l)).enumerate().collect();
+        let split = Split::stratified(&cells, Shares { test: 0.0, validation: share, seed });
+        let part = |rows: &[usize]| Self {
+            images: rows.iter().flat_map(|i| self.image(*i)).copied().collect(),
+            labels: rows.iter().map(|i| self.labels[*i]).collect(),
+            rows: self.rows,
+            cols: self.cols,
+        };
+        (part(&split.train), part(&split.validation))
     }
 }
 

@@ -9,7 +9,8 @@ enum Numbers {
     Floats(Vec<f32>),
 }
 
-/// Data for a [`GroupGame`](super::GroupGame): every sample has a label and belongs to one group.
+/// Data for a [`GroupGame`](super::GroupGame): every sample has a label and belongs to one group. A group without samples can be
+/// judged, as nothing, but not learnt from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grouped {
     numbers: Numbers,
@@ -62,9 +63,6 @@ impl Grouped {
         }
         if rows.len() != labels.len() {
             return Err(Error::Mismatch(format!("a sample's group is not one of the {count} groups")));
-        }
-        if let Some(empty) = (0..count).find(|&g| ends[g] == if g == 0 { 0 } else { ends[g - 1] }) {
-            return Err(Error::Mismatch(format!("group {empty} has no samples; leave it out")));
         }
         Ok(Self { numbers, input, labels, rows, ends })
     }

@@ -40,6 +40,9 @@ impl GroupGame {
     /// The game of a model on grouped data, on this many threads (0 for all the machine has).
     pub fn new(model: &Model, data: Arc<Grouped>, batching: Batching, threads: usize) -> Result<Self, Error> {
         data.check(model)?;
+        if let Some(empty) = (0..data.groups()).find(|&g| data.group(g).is_empty()) {
+            return Err(Error::Mismatch(format!("group {empty} has no samples; leave it out")));
+        }
         Ok(Self {
             engine: Engine::new(model, threads)?,
             batches: Batches::new(&data, batching)?,

@@ -45,6 +45,7 @@ pub(crate) fn example() -> Results {
             groups: vec![[850.72, 8.58], [843.5, 17.24], [658.74, 17.81]],
             worst: Some([658.74, 17.81]),
         }],
+        choice: None,
     }
 }
 

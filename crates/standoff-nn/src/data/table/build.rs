@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::column::{Column, Looks, looks};
+use super::column::{Column, Looks, dressed, looks};
 use super::preprocessing::{Preprocessing, group_name};
 use super::sheet::Sheet;
 use super::split::{Shares, Split};
-use super::value::levels;
+use super::value::{alike, levels};
 use super::{TRUSTED_ROWS, Table};
 use crate::Error;
 
@@ -92,8 +92,9 @@ impl TableData {
             warnings.push(format!("{without} of {} rows have no `{}` and are left out", sheet.len(), options.label));
         }
         let (classes, labels) = classes(sheet, label, &rows)?;
+        warnings.extend(alike(&options.label, &classes, sheet.comma()));
         let groups = if options.groups.is_empty() { vec![options.label.clone()] } else { options.groups.clone() };
-        let (group_names, group_of) = grouped(sheet, &groups, &options.label, &rows)?;
+        let (group_names, group_of) = grouped(sheet, &groups, &options.label, &rows, &mut warnings)?;
         let cells: Vec<(usize, usize)> =
             rows.iter().enumerate().map(|(i, row)| (*row, group_of[i] * classes.len() + labels[i])).collect();
         let shares = Shares { test: options.test, validation: options.validation, seed: options.seed };
@@ -102,8 +103,11 @@ impl TableData {
         let columns = learn(sheet, options, (&rows, &split.train), &mut warnings)?;
         let preprocessing = Preprocessing { label: options.label.clone(), classes, groups, group_names, columns };
         let width = preprocessing.width();
-        if width == 0 || width > MOST_FEATURES {
-            return Err(sheet.bad(format!("makes {width} features a row, between 1 and {MOST_FEATURES} are possible")));
+        if width == 0 {
+            return Err(sheet.bad(format!("has no column to learn `{}` from", options.label)));
+        }
+        if width > MOST_FEATURES {
+            return Err(sheet.bad(format!("makes {width} features a row, at most {MOST_FEATURES} are possible")));
         }
         let mut table = |part: &[usize]| {
             let of = |kinds: &[usize]| -> Vec<u16> {
@@ -131,9 +135,8 @@ fn classes(sheet: &Sheet, label: usize, rows: &[usize]) -> Result<(Vec<String>, 
     let classes = levels(rows.iter().map(|row| sheet.cell(*row, label)), sheet.comma());
     let (n, name) = (classes.len(), &sheet.columns()[label]);
     if n < 2 {
-        return Err(
-            sheet.bad(format!("column `{name}`, the label, has {n} different values, at least 2 classes are needed"))
-        );
+        let only = classes.first().map_or_else(|| "nothing".to_owned(), |class| format!("only `{class}`"));
+        return Err(sheet.bad(format!("column `{name}`, the label, holds {only}; at least 2 classes are needed")));
     }
     if n > MOST_KINDS {
         let hint = "classes are needed, at most 100 of them";
@@ -145,7 +148,13 @@ fn classes(sheet: &Sheet, label: usize, rows: &[usize]) -> Result<(Vec<String>, 
 }
 
 /// The groups that occur, in the order of their values column by column, and that of each row.
-fn grouped(sheet: &Sheet, by: &[String], label: &str, rows: &[usize]) -> Result<(Vec<String>, Vec<usize>), Error> {
+fn grouped(
+    sheet: &Sheet,
+    by: &[String],
+    label: &str,
+    rows: &[usize],
+    warnings: &mut Vec<String>,
+) -> Result<(Vec<String>, Vec<usize>), Error> {
     if let Some(twice) = twice(by) {
         return Err(sheet.bad(format!("column `{twice}` is named twice among the groups")));
     }
@@ -155,6 +164,7 @@ fn grouped(sheet: &Sheet, by: &[String], label: &str, rows: &[usize]) -> Result<
         let said = rows.iter().filter(|row| !sheet.is_missing(**row, *c)).map(|row| sheet.cell(*row, *c));
         let levels = levels(said, sheet.comma());
         limited(sheet, &format!("column `{name}` makes"), levels.len())?;
+        warnings.extend(alike(name, &levels, sheet.comma()).filter(|_| name != label));
         values.push(levels);
     }
     // A missing value comes last.
@@ -220,6 +230,9 @@ fn learn(
                         "column `{name}` has {n} different words and is left out; name it among the features to keep it"
                     ));
                 } else {
+                    if asked.is_none() && !chosen {
+                        warnings.extend(dressed(sheet, c, rows));
+                    }
                     columns.push(column);
                 }
             }
@@ -255,7 +268,8 @@ fn only_numbers(sheet: &Sheet, column: usize, rows: &[usize]) -> Result<(), Erro
 
 /// Groups whose test rows are too few.
 fn small(test: &Table) -> Option<String> {
-    let named = |(name, n): (&String, usize)| format!("{name} ({n})");
+    let named =
+        |(name, n): (&String, usize)| format!("{name} ({})", if n == 0 { "none".into() } else { n.to_string() });
     let few: Vec<(&String, usize)> =
         test.group_names.iter().zip(test.group_sizes()).filter(|(_, n)| *n < TRUSTED_ROWS).collect();
     (!few.is_empty()).then(|| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::sheet::Sheet;
-use super::value::levels;
+use super::value::{is_dressed, levels};
 use crate::Error;
 
 /// A column with fewer numbers than this, among the cells that say anything, holds words.
@@ -67,6 +67,17 @@ pub(super) fn looks(sheet: &Sheet, column: usize, rows: &[usize]) -> Looks {
     }
 }
 
+/// A remark on a column of words that nearly all are numbers with something around them.
+pub(super) fn dressed(sheet: &Sheet, column: usize, rows: &[usize]) -> Option<String> {
+    let said = rows.iter().filter(|row| !sheet.is_missing(**row, column)).count();
+    let mut amounts = rows.iter().map(|row| sheet.cell(*row, column)).filter(|cell| is_dressed(cell));
+    let (first, more) = (amounts.next()?, amounts.count());
+    (((more + 1) as f64) >= MOSTLY * said as f64).then(|| {
+        let name = &sheet.columns()[column];
+        format!("column `{name}` is taken for words: `{first}` is not a plain number; write numbers alone to learn from them")
+    })
+}
+
 impl Column {
     /// Learns from the training rows of a column of numbers.
     pub(super) fn numeric(sheet: &Sheet, column: usize, rows: &[usize]) -> Result<Self, Error> {
@@ -83,7 +94,9 @@ impl Column {
         let name = sheet.columns()[column].clone();
         let deviation = if count > 0.0 { (squares / count).sqrt() } else { 0.0 };
         if !(mean.is_finite() && deviation.is_finite()) {
-            return Err(sheet.bad(format!("column `{name}` has numbers too large to be averaged")));
+            let size = |row: &&usize| sheet.number(**row, column).map_or(0.0, f64::abs);
+            let largest = rows.iter().max_by(|a, b| size(a).total_cmp(&size(b))).copied().unwrap_or(0);
+            return Err(sheet.bad_cell(largest, column, "is too large: the numbers of the column cannot be averaged"));
         }
         let deviation = if deviation > 0.0 { deviation } else { 1.0 };
         Ok(Self { name, kind: Kind::Numeric { mean, deviation, missing: mean } })

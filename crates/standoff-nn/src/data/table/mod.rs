@@ -5,7 +5,7 @@ mod column;
 mod dialect;
 mod preprocessing;
 mod sheet;
-mod split;
+pub(super) mod split;
 mod summary;
 mod value;
 

@@ -16,17 +16,17 @@ pub struct Split {
 
 /// How much goes where, and the seed that decides which.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Shares {
-    pub(super) test: f64,
-    pub(super) validation: f64,
-    pub(super) seed: u64,
+pub(in super::super) struct Shares {
+    pub(in super::super) test: f64,
+    pub(in super::super) validation: f64,
+    pub(in super::super) seed: u64,
 }
 
 impl Split {
     /// Splits the rows of each cell by itself, so that every part has its share of every cell. Rows `(row, cell)` of a cell are
     /// shuffled by the seed; the first are for the test, the next for validation. So the test part does not depend on the share
     /// of validation. A cell keeps at least one row to learn from, and gives at least one to each part if it has enough.
-    pub(super) fn stratified(rows: &[(usize, usize)], shares: Shares) -> Self {
+    pub(in super::super) fn stratified(rows: &[(usize, usize)], shares: Shares) -> Self {
         let cells = rows.iter().map(|(_, cell)| cell + 1).max().unwrap_or(0);
         let mut members = vec![Vec::new(); cells];
         for (row, cell) in rows {

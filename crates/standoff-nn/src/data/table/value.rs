@@ -34,6 +34,23 @@ pub(super) fn levels<'a>(values: impl Iterator<Item = &'a str>, comma: bool) -> 
     }
 }
 
+/// Whether a cell is a number in the dress of an amount: `$1,045.00`, `45 %`, `12 345`.
+pub(super) fn is_dressed(text: &str) -> bool {
+    let bare: String =
+        text.chars().filter(|c| !c.is_whitespace() && !"$\u{20ac}\u{a3}\u{a5}%,'_".contains(*c)).collect();
+    bare != text && number(&bare, false).is_some()
+}
+
+/// Two values that a reader would take for one, if there are such: `1` and `1.0`, `High` and `high`.
+pub(super) fn alike(column: &str, values: &[String], comma: bool) -> Option<String> {
+    let same = |a: &str, b: &str| match (number(a, comma), number(b, comma)) {
+        (Some(a), Some(b)) => a == b,
+        _ => a.to_lowercase() == b.to_lowercase(),
+    };
+    let pair = values.iter().enumerate().find_map(|(i, a)| Some((a, values[..i].iter().find(|b| same(a, b))?)));
+    pair.map(|(a, b)| format!("column `{column}`: `{b}` and `{a}` are taken for two different values"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +71,22 @@ mod tests {
         for text in ["1,234,567", "1,234.5", "inf", "nan", "1 2", "0x10", "", ","] {
             assert_eq!(number(text, true), None, "{text}");
         }
+    }
+
+    #[test]
+    fn amounts_and_values_that_look_alike_are_recognised() {
+        for text in ["$1,045.00", "45%", "12 345", "1'000", "3 \u{20ac}"] {
+            assert!(is_dressed(text), "{text}");
+        }
+        for text in ["45", "1.5", "a%", "%", "", "2020-01-05", "$"] {
+            assert!(!is_dressed(text), "{text}");
+        }
+        let said = |values: &[&str]| alike("c", &values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>(), false);
+        assert_eq!(
+            said(&["0", "1", "1.0"]).as_deref(),
+            Some("column `c`: `1` and `1.0` are taken for two different values")
+        );
+        assert!(said(&["High", "low", "high"]).is_some() && said(&["a", "b", "1"]).is_none());
     }
 
     #[test]

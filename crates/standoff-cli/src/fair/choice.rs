@@ -1,0 +1,121 @@
+//! Lambda chosen by validation data: never by the test part, which is kept to judge what was chosen.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use serde::{Deserialize, Serialize};
+use standoff_nn::fair::Grouped;
+use standoff_nn::{Engine, Outcome, Weights};
+
+use super::method::Method;
+use super::results::{GroupScore, RunResult, average, worst};
+use super::task::Task;
+use super::train::{Spec, judge};
+
+/// Accuracies closer than this are the same: they are means of counts, and their sums may be rounded differently.
+const SAME: f64 = 1e-9;
+
+/// A lambda, and how the models trained with it do on the validation part: means over the seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The weight of the regulariser.
+    pub lambda: f64,
+    /// The accuracy of the worst group.
+    pub worst: f64,
+    /// The accuracy on all validation samples together.
+    pub average: f64,
+}
+
+/// What was tried, and what was chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The chosen one.
+    pub lambda: f64,
+    /// How many samples there were to choose by.
+    pub samples: usize,
+    /// Every candidate, in the order given.
+    pub tried: Vec<Tried>,
+}
+
+impl Choice {
+    /// Judges every candidate's models, which lie in the folders of their runs, by the validation part.
+    pub fn make(task: &Task, specs: &[Spec], out: &Path) -> Result<Self> {
+        let data =
+            task.validation.as_ref().ok_or_else(|| anyhow!("there is no validation part to choose lambda by"))?;
+        let mut engine = Engine::new(&task.model, 0)?;
+        let mut outcome = Outcome::default();
+        let mut found: Vec<(f64, Vec<[f64; 2]>)> = Vec::new();
+        for spec in specs.iter().filter(|spec| spec.method == Method::MinmaxReg) {
+            let file = out.join(spec.folder()).join("model.safetensors");
+            engine.set_weights(&Weights::load_for(&task.model, &file)?.parameters)?;
+            let scores = accuracies(&engine, data, &mut outcome)?;
+            match found.iter_mut().find(|(lambda, _)| *lambda == spec.lambda) {
+                Some((_, seeds)) => seeds.push(scores),
+                None => found.push((spec.lambda, vec![scores])),
+            }
+        }
+        let mean = |seeds: &[[f64; 2]], of: usize| seeds.iter().map(|s| s[of]).sum::<f64>() / seeds.len() as f64;
+        let tried: Vec<Tried> = found
+            .iter()
+            .map(|(lambda, seeds)| Tried { lambda: *lambda, worst: mean(seeds, 0), average: mean(seeds, 1) })
+            .collect();
+        let lambda = best(&tried).ok_or_else(|| anyhow!("there is no candidate for lambda that can be judged"))?.lambda;
+        Ok(Self { lambda, samples: data.len(), tried })
+    }
+
+    /// The runs to report: those of the chosen lambda, and those of the other methods.
+    pub fn keep(&self, runs: Vec<RunResult>) -> Vec<RunResult> {
+        let kept = |run: &RunResult| run.method != Method::MinmaxReg.name() || run.lambda == self.lambda;
+        runs.into_iter().filter(kept).collect()
+    }
+}
+
+/// Of the worst group and of all samples.
+fn accuracies(engine: &Engine, data: &Grouped, outcome: &mut Outcome) -> Result<[f64; 2]> {
+    let (scores, _): (Vec<GroupScore>, _) = judge(engine, data, outcome)?;
+    Ok([worst(&scores), average(&scores)])
+}
+
+/// The best worst group; of equal ones the better average; of those the larger lambda, whose weights are steadier.
+fn best(tried: &[Tried]) -> Option<Tried> {
+    let better = |a: &Tried, b: &Tried| {
+        let by = [a.worst - b.worst, a.average - b.average, a.lambda - b.lambda];
+        by.into_iter().find(|d| d.abs() > SAME).is_some_and(|d| d > 0.0)
+    };
+    let known = tried.iter().filter(|t| t.worst.is_finite() && t.average.is_finite());
+    known.fold(None, |best, t| if best.is_none_or(|b| better(t, &b)) { Some(*t) } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(all: &[[f64; 3]]) -> Vec<Tried> {
+        all.iter().map(|&[lambda, worst, average]| Tried { lambda, worst, average }).collect()
+    }
+
+    #[test]
+    fn the_worst_group_decides_then_the_average_then_the_larger_lambda() {
+        let chosen = |all: &[[f64; 3]]| best(&tried(all)).map(|t| t.lambda);
+        assert_eq!(chosen(&[[0.1, 0.7, 0.8], [0.3, 0.6, 0.9], [1.0, 0.5, 0.95]]), Some(0.1));
+        assert_eq!(chosen(&[[0.1, 0.7, 0.8], [0.3, 0.7, 0.9], [1.0, 0.7, 0.85]]), Some(0.3));
+        assert_eq!(chosen(&[[1.0, 0.7, 0.8], [0.1, 0.7, 0.8], [0.3, 0.7, 0.8]]), Some(1.0));
+        assert_eq!(chosen(&[[0.1, 0.1 + 0.2, 0.8], [0.3, 0.3, 0.8]]), Some(0.3), "a rounding error is a tie");
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_not_chosen() {
+        assert_eq!(best(&tried(&[[0.1, f64::NAN, 0.9], [0.3, 0.2, 0.5]])).map(|t| t.lambda), Some(0.3));
+        assert_eq!(best(&tried(&[[0.1, f64::NAN, 0.9]])), None);
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn other_methods_and_the_chosen_lambda_are_reported() {
+        use super::super::results::tests::run;
+        let choice = Choice { lambda: 0.1, samples: 10, tried: Vec::new() };
+        let runs = vec![run("normal", 0.0, 1, &[1]), run("minmax-reg", 0.1, 1, &[2]), run("minmax-reg", 1.0, 1, &[3])];
+        let names: Vec<(String, f64)> = choice.keep(runs).into_iter().map(|r| (r.method, r.lambda)).collect();
+        assert_eq!(names, [("normal".to_owned(), 0.0), ("minmax-reg".to_owned(), 0.1)]);
+    }
+}

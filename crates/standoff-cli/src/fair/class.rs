@@ -1,0 +1,75 @@
+//! A class of an image set as people name it: by its number or by its name.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::{Serialize, Serializer};
+
+/// A class, as given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Class {
+    /// Its label in the files.
+    Number(u8),
+    /// What it is called: `Shirt`.
+    Name(String),
+}
+
+impl FromStr for Class {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let text = text.trim();
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Number))
+    }
+}
+
+impl Serialize for Class {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => out.serialize_u8(*number),
+            Self::Name(name) => out.serialize_str(name),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl Visitor<'_> for Reader {
+    type Value = Class;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the number of a class, at most 255, or its name")
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<Class, E> {
+        let number = u8::try_from(v).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(v), &self))?;
+        Ok(Class::Number(number))
+    }
+
+    fn visit_str<E: Error>(self, v: &str) -> Result<Class, E> {
+        v.parse().map_err(E::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Config;
+    use super::*;
+
+    #[test]
+    fn classes_are_numbers_or_names_in_a_configuration() {
+        let config: Config = toml::from_str("classes = [0, \"Ankle boot\", \"6\"]\n").unwrap();
+        assert_eq!(config.classes, [Class::Number(0), Class::Name("Ankle boot".into()), Class::Number(6)]);
+        assert_eq!(toml::from_str::<Config>(&config.to_toml().unwrap()).unwrap(), config);
+        assert!(toml::from_str::<Config>("classes = [300]\n").unwrap_err().to_string().contains("at most 255"));
+        assert!(toml::from_str::<Config>("classes = [0.5]\n").is_err());
+    }
+}

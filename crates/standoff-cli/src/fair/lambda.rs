@@ -1,0 +1,125 @@
+//! The weight of the regulariser as people give it: a number, or `auto` for the one that validation data likes best.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, anyhow};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::{Serialize, Serializer};
+
+/// What `auto` chooses among and `--frontier` sweeps, unless others are given: from nearly the worst group alone to nearly equal
+/// weights. With losses around 1 a larger lambda leaves the weights of the groups about equal.
+pub const CANDIDATES: [f64; 6] = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0];
+
+/// The weight of the regulariser in `minmax-reg`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lambda {
+    /// To be chosen by validation data.
+    Auto,
+    /// This one.
+    Given(f64),
+}
+
+const AUTO: &str = "auto";
+
+impl fmt::Display for Lambda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str(AUTO),
+            Self::Given(lambda) => lambda.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Lambda {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.trim() {
+            AUTO => Ok(Self::Auto),
+            number => number.parse().map(Self::Given).map_err(|_| anyhow!("`{number}` is neither a number nor `auto`")),
+        }
+    }
+}
+
+/// What `--lambda` says: one; several, to compare; or `auto`, with what it is to choose among if that is given.
+pub fn read(text: &str) -> Result<(Lambda, Vec<f64>)> {
+    let wrong = |why: &dyn fmt::Display| anyhow!("--lambda {text}: {why}; want a number, a list of numbers, or auto");
+    let given: Vec<Lambda> = text.split(',').map(|part| part.parse().map_err(|e| wrong(&e))).collect::<Result<_>>()?;
+    let (first, rest) = given.split_first().ok_or_else(|| wrong(&"it is empty"))?;
+    let listed = if *first == Lambda::Auto { rest } else { &given };
+    let number = |lambda: &Lambda| match lambda {
+        Lambda::Given(v) => Ok(*v),
+        Lambda::Auto => Err(wrong(&"`auto` stands first, before what it is to choose among")),
+    };
+    let numbers: Vec<f64> = listed.iter().map(number).collect::<Result<_>>()?;
+    let alone = *first != Lambda::Auto && rest.is_empty();
+    Ok((*first, if alone { Vec::new() } else { numbers }))
+}
+
+impl Serialize for Lambda {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => out.serialize_str(AUTO),
+            Self::Given(lambda) => out.serialize_f64(*lambda),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Lambda {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl Visitor<'_> for Reader {
+    type Value = Lambda;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number or \"auto\"")
+    }
+
+    fn visit_f64<E: Error>(self, v: f64) -> Result<Lambda, E> {
+        Ok(Lambda::Given(v))
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<Lambda, E> {
+        Ok(Lambda::Given(v as f64))
+    }
+
+    fn visit_u64<E: Error>(self, v: u64) -> Result<Lambda, E> {
+        Ok(Lambda::Given(v as f64))
+    }
+
+    fn visit_str<E: Error>(self, v: &str) -> Result<Lambda, E> {
+        if v == AUTO { Ok(Lambda::Auto) } else { Err(E::invalid_value(serde::de::Unexpected::Str(v), &self)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Config;
+    use super::*;
+
+    #[test]
+    fn a_number_or_auto_goes_through_the_configuration_and_nothing_else_does() {
+        for (text, want) in [("0.1", Lambda::Given(0.1)), ("1", Lambda::Given(1.0)), ("\"auto\"", Lambda::Auto)] {
+            let config: Config = toml::from_str(&format!("lambda = {text}\n")).unwrap();
+            assert_eq!(config.lambda, want);
+            let again: Config = toml::from_str(&config.to_toml().unwrap()).unwrap();
+            assert_eq!(again, config);
+        }
+        let refused = toml::from_str::<Config>("lambda = \"automatic\"\n").unwrap_err().to_string();
+        assert!(refused.contains("a number or \"auto\""), "{refused}");
+        assert_eq!(read("auto").unwrap(), (Lambda::Auto, vec![]));
+        assert_eq!(read("auto, 0.1,1").unwrap(), (Lambda::Auto, vec![0.1, 1.0]));
+        assert_eq!(read("0.3").unwrap(), (Lambda::Given(0.3), vec![]));
+        assert_eq!(read("0.3,1").unwrap(), (Lambda::Given(0.3), vec![0.3, 1.0]));
+        assert!(read("0.3,auto").unwrap_err().to_string().contains("stands first"));
+        assert!(read("").is_err() && read("0.1,").is_err());
+        assert_eq!(" auto".parse::<Lambda>().unwrap(), Lambda::Auto);
+        assert!("much".parse::<Lambda>().unwrap_err().to_string().contains("`much`"));
+    }
+}
