@@ -21,8 +21,9 @@
 //! n 2^-53 of the same sums, are paid by three more units in gamma, for sums of up to 2^20 terms. `tiny` is for underflow: at most
 //! 2^-126 for every operation, for every input and, times the inputs, for every weight; 2^-120 of their sum is taken.
 //!
-//! The region is widened by 2^-22 of `|x| + eps` before it is clipped, some two units in the last place: an attack that adds eps in
-//! `f32`, or divides a byte by 255 in another way, is still inside.
+//! The region is widened by `2^-19 + 2^-22 (|x| + eps)` before it is clipped: an attack that adds eps in `f32`, divides a byte by
+//! 255 in another way, or measures its own ball to a millionth only, is still inside. An attack that truncates its images to 256
+//! levels moves them by up to 1/255 more, and one that leaves [0, 1] has left the region: ask for the region that they do keep to.
 
 mod proof;
 

@@ -7,7 +7,8 @@ use crate::{Error, Layer, Model, Region, Shape};
 
 /// The unit of rounding of `f32`.
 const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
-/// Relative widening of the region.
+/// The widening of the region: so much, and so much of what is added.
+const ROOM: f64 = 32.0 * UNIT;
 const SPREAD: f64 = 4.0 * UNIT;
 /// Largest relative error of a tanh.
 const TANH: f64 = 16.0 * UNIT;
@@ -128,7 +129,7 @@ impl<'a> Proof<'a> {
         self.hi.clear();
         for k in 0..width {
             let x: Wide = std::array::from_fn(|i| f64::from(images[if i < rows { i } else { 0 } * width + k]));
-            let reach = x.map(|x| eps + SPREAD * (x.abs() + eps));
+            let reach = x.map(|x| eps + ROOM + SPREAD * (x.abs() + eps));
             self.lo.push(std::array::from_fn(|i| if x[i] - reach[i] < least { least } else { x[i] - reach[i] }));
             self.hi.push(std::array::from_fn(|i| if x[i] + reach[i] > most { most } else { x[i] + reach[i] }));
         }
