@@ -4,7 +4,7 @@
 use safetensors::SafeTensors;
 use standoff::Set;
 use standoff_nn::model::weights::{Metadata, Tensor, encode};
-use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Shape, Weights};
+use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Shape, StepKind, Steps, Weights};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -38,6 +38,7 @@ struct Work {
     /// The images as an attack moves them, and where they started.
     moved: Vec<f32>,
     clean: Vec<f32>,
+    gathered: Vec<f32>,
     out: Outcome,
 }
 
@@ -64,7 +65,17 @@ impl Work {
         let clean: Vec<f32> =
             if data == "fair" { Vec::new() } else { bytes.iter().map(|&b| f32::from(b) / 255.0).collect() };
         let (labels, targets) = (wide("labels"), wide("targets"));
-        Ok(Self { engine, start, bytes, labels, targets, moved: clean.clone(), clean, out: Outcome::default() })
+        Ok(Self {
+            engine,
+            start,
+            bytes,
+            labels,
+            targets,
+            moved: clean.clone(),
+            clean,
+            gathered: Vec::new(),
+            out: Outcome::default(),
+        })
     }
 
     /// Forward and backward over everything: three groups, a gradient of each.
@@ -129,17 +140,23 @@ impl Work {
 
     fn attack(&mut self, attack: &Attack, rows: &[u32]) -> Result<()> {
         self.moved.copy_from_slice(&self.clean);
-        for _ in 0..attack.iterations {
-            self.slopes(rows)?;
-            for (&row, slope) in rows.iter().zip(self.out.input_gradients.chunks_exact(PIXELS)) {
-                let range = row as usize * PIXELS..(row as usize + 1) * PIXELS;
-                let (moved, clean) = (&mut self.moved[range.clone()], &self.clean[range]);
-                for ((x, &x0), &g) in moved.iter_mut().zip(clean).zip(slope) {
-                    let (low, high) = ((x0 - attack.radius).max(0.0), (x0 + attack.radius).min(1.0));
-                    let sign = f32::from(u8::from(g > 0.0)) - f32::from(u8::from(g < 0.0));
-                    *x = (*x + attack.step * sign).clamp(low, high);
-                }
-            }
+        let (samples, ends) = (Samples::Floats(&self.clean), [rows.len()]);
+        let batch = Batch { samples, labels: &self.labels, rows: Some(rows), ends: &ends, weights: None };
+        let targets: Vec<u16>;
+        let loss = if self.targets.is_empty() {
+            Loss::CrossEntropy
+        } else {
+            targets = rows.iter().map(|&r| self.targets[r as usize]).collect();
+            Loss::Margin(&targets)
+        };
+        let Attack { radius: eps, step: size, iterations: count } = *attack;
+        let steps = Steps { kind: StepKind::Sign, size, count, eps, clip: Some((0.0, 1.0)) };
+        let pixels = |row: u32| row as usize * PIXELS..(row as usize + 1) * PIXELS;
+        self.gathered.clear();
+        rows.iter().for_each(|&row| self.gathered.extend_from_slice(&self.clean[pixels(row)]));
+        self.engine.ascend(&batch, loss, &steps, &mut self.gathered)?;
+        for (&row, moved) in rows.iter().zip(self.gathered.chunks_exact(PIXELS)) {
+            self.moved[pixels(row)].copy_from_slice(moved);
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! What a step of robust training costs, and what screening targets costs in exactness, on MNIST with the network of the paper.
 //!
 //! `robust_steps speed [batch=128] [steps=6]` times a few steps of every objective;
-//! `robust_steps train [objective=all|K|K/S|proven/S|madry|trades|natural] [batch=128] [epochs=1] [lr=5e-4] [out=FILE] ...` trains;
+//! `robust_steps train [objective=all|K|K/S|K/pS|proven/S|madry|trades|natural] [batch=128] [epochs=1] [lr=5e-4] [out=FILE] ...` trains;
+//! `robust_steps profile` sets a step of an attack beside the stages it consists of, on one thread;
 //! `robust_steps agree [from=FILE] [images=500]` sets screened targets beside all of them at given weights.
 #![allow(clippy::print_stdout)]
 
@@ -36,11 +37,14 @@ impl Arguments {
     }
 
     /// The objective of that name: `all`, `3` (the three largest logits), `3/2` (the three largest losses after two steps),
-    /// `proven/9`, `madry`, `trades` or `natural`.
+    /// `2/p1` (the two largest losses after a probe of one step), `proven/9`, `madry`, `trades` or `natural`.
     fn objective(&self, name: &str) -> Result<Objective> {
         let paper = |targets| Ok(Objective::Paper { targets });
         match name.split_once('/') {
             Some(("proven", after)) => paper(Targets::Proven { after: after.parse()?, slack: 0.0 }),
+            Some((keep, probe)) if probe.starts_with('p') => {
+                paper(Targets::Probed { keep: keep.parse()?, steps: probe[1..].parse()? })
+            }
             Some((keep, after)) => paper(Targets::Top { keep: keep.parse()?, after: after.parse()? }),
             None => match name {
                 "all" => paper(Targets::All),
@@ -174,7 +178,7 @@ fn long_train(arguments: &Arguments) -> Result<()> {
     let eps = arguments.or("eps", 0.4)?;
     let mut trained = |training: &Training<'_, RobustGame>| {
         let step = training.steps();
-        if step % every == 0 || step == steps {
+        if step.is_multiple_of(every) || step == steps {
             busy += clock.elapsed().as_secs_f64();
             let tally = training.game().tally();
             let found = judge(&mut judges, &training.point().x, &test, eps);
@@ -225,6 +229,53 @@ fn agree(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// Seconds this thread has run, from Linux, which company does not count into; elsewhere those since the start.
+fn busy(begun: Instant) -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| begun.elapsed().as_secs_f64(), |ns| ns * 1e-9)
+}
+
+/// Microseconds per image of one attack step on one thread: the sum of its stages (the least of many), the engine's loop, and a pass
+/// (means of the time this thread ran).
+fn profile(arguments: &Arguments) -> Result<()> {
+    let (model, data) = (network()?, mnist("train")?);
+    let mut engine = Engine::new(&model, 1)?;
+    engine.set_weights(&start(&model, arguments)?)?;
+    let mut sum = 0.0;
+    for stage in engine.profile(std::time::Duration::from_millis(400)) {
+        if stage.direction != "to weights" {
+            println!("{:<36} {:<9} {:>7.2} us", stage.layers, stage.direction, stage.seconds * 1e6);
+            sum += stage.seconds * 1e6;
+        }
+    }
+    let images = arguments.or("images", 64)?;
+    let data = data.first(images)?;
+    let (ends, targets) = ([images], vec![3u16; images]);
+    let batch = Batch { samples: data.samples(), labels: data.labels(), rows: None, ends: &ends, weights: None };
+    let Samples::Bytes { data: bytes, .. } = data.samples() else { return Err("bytes are wanted".into()) };
+    let clean: Vec<f32> = bytes.iter().map(|&b| f32::from(b) / 255.0).collect();
+    let (mut moved, mut out) = (clean.clone(), Outcome::default());
+    let (mut loop_total, mut pass_total) = (0.0, 0.0);
+    let (count, begun) = (4, Instant::now());
+    let repeats = arguments.or("repeats", 40)?;
+    for _ in 0..repeats {
+        moved.copy_from_slice(&clean);
+        let clock = busy(begun);
+        let steps = Steps { kind: StepKind::Sign, size: 0.1, count, eps: 0.4, clip: Some((0.0, 1.0)) };
+        engine.ascend(&batch, Loss::Margin(&targets), &steps, &mut moved)?;
+        loop_total += busy(begun) - clock;
+        let clock = busy(begun);
+        let moved = Batch { samples: Samples::Floats(&moved), ..batch };
+        engine.pass(&moved, Loss::Margin(&targets), Ask::InputGradients, &mut out)?;
+        pass_total += busy(begun) - clock;
+    }
+    let scale = 1e6 / (repeats * images) as f64;
+    let (ascend, pass) = (loop_total * scale / count as f64, pass_total * scale);
+    println!("sum of stages {sum:.1} us, ascend {ascend:.1} us, pass {pass:.1} us");
+    Ok(())
+}
+
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     let mode = words.next().unwrap_or_default();
@@ -235,6 +286,7 @@ fn main() -> Result<()> {
         "speed" => speed(&arguments),
         "train" => long_train(&arguments),
         "agree" => agree(&arguments),
-        _ => Err("usage: robust_steps speed|train|agree [key=value ...]".into()),
+        "profile" => profile(&arguments),
+        _ => Err("usage: robust_steps speed|train|agree|profile [key=value ...]".into()),
     }
 }

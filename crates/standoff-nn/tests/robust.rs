@@ -44,6 +44,7 @@ fn objectives() -> Vec<(Objective, Start)> {
         (Objective::Paper { targets: Targets::All }, random),
         (Objective::Paper { targets: Targets::Top { keep: 2, after: 0 } }, Start::Warm { steps: 2 }),
         (Objective::Paper { targets: Targets::Top { keep: 1, after: 2 } }, Start::Clean),
+        (Objective::Paper { targets: Targets::Probed { keep: 2, steps: 2 } }, random),
         (Objective::Paper { targets: Targets::Proven { after: 4, slack: 0.0 } }, Start::Clean),
         (Objective::Madry, random),
         (Objective::Trades { beta: 2.0 }, Start::Random { radius: 0.01 }),
@@ -295,6 +296,13 @@ fn keeping_every_target_is_the_letter_of_the_paper_and_fewer_is_never_more() {
         assert!(got <= want.value && got > 0.5 * want.value, "after {after}: {got} against {}", want.value);
         assert!(after == 5 || one.attack_work() < all.attack_work());
     }
+    for (keep, same) in [(CLASSES - 1, true), (1, false)] {
+        let (mut probed, ..) = fixed(&paper(Targets::Probed { keep, steps: 1 }), 50, 1);
+        let got = probed.measure(&x, 0.0).expect("finite").value;
+        assert!(if same { got == want.value } else { got > 0.5 * want.value }, "{keep}: {got}");
+        // Fixed twice: to begin with, and to be measured.
+        assert_eq!(probed.attack_work(), (2 * 50 * (CLASSES - 1 + 5 * keep)) as u64);
+    }
 }
 
 #[test]
@@ -406,6 +414,8 @@ fn wrong_options_are_refused_with_what_was_wanted() {
     refused(&with(Attack { clip: Some((1.0, 0.0)), ..good.attack }), "want them in order");
     refused(&paper(Targets::Top { keep: 0, after: 0 }), "want 1 to 4");
     refused(&paper(Targets::Top { keep: 5, after: 0 }), "want 1 to 4");
+    refused(&paper(Targets::Probed { keep: 5, steps: 1 }), "want 1 to 4");
+    refused(&paper(Targets::Probed { keep: 1, steps: 0 }), "want at least 1");
     refused(&paper(Targets::Proven { after: 6, slack: 0.0 }), "the attack has 5");
     refused(&paper(Targets::Proven { after: 1, slack: f32::NAN }), "the slack is NaN");
     refused(&Options { objective: Objective::Trades { beta: -1.0 }, ..good }, "beta is -1");

@@ -5,6 +5,7 @@ use super::{Attack, Labelled, Start};
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples, Steps};
 
 /// What a step is made of.
+#[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
     pub engine: &'a Engine,
     pub data: &'a Labelled,
@@ -124,6 +125,19 @@ impl Frozen {
         self.losses.push(0.0);
         self.correct.push(false);
         row as u32
+    }
+
+    /// Takes some rows back to where their attacks begin.
+    pub(super) fn restart(&mut self, rows: &[u32], width: usize) {
+        for &row in rows {
+            let (row, image) = (row as usize, self.origin[row as usize] as usize);
+            let at = image * width..(image + 1) * width;
+            if self.starts.is_empty() {
+                self.images.copy_within(at, row * width);
+            } else {
+                self.images[row * width..(row + 1) * width].copy_from_slice(&self.starts[at]);
+            }
+        }
     }
 
     /// Takes some rows through steps of the attack.

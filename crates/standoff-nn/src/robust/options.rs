@@ -37,6 +37,14 @@ pub enum Targets {
         /// The steps that all of them take.
         after: usize,
     },
+    /// The `keep` with the largest losses after a probe: so many sign steps of `eps / steps`, which reach the edge of the box. Those
+    /// kept begin anew. A heuristic too, but a better one for its price: short steps do not tell yet who will win.
+    Probed {
+        /// How many are attacked.
+        keep: usize,
+        /// The steps of the probe.
+        steps: usize,
+    },
     /// After so many steps the leader goes on to the end; of the others those that can still overtake it. The rest are dropped:
     /// interval bounds over everything their remaining steps can reach stay below the leader by `slack`. Exact with `slack` 0 for
     /// the maximum, with `slack = lambda` for the answer regularised by lambda for each image. Bounds are loose: expect it to
@@ -162,8 +170,13 @@ impl Options {
                 mismatch(format!("beta is {beta}: want zero or a positive number"))
             }
             Objective::Paper { .. } if outputs < 2 => mismatch("targeted attacks need at least 2 outputs".into()),
-            Objective::Paper { targets: Targets::Top { keep, .. } } if keep == 0 || keep >= outputs => {
+            Objective::Paper { targets: Targets::Top { keep, .. } | Targets::Probed { keep, .. } }
+                if keep == 0 || keep >= outputs =>
+            {
                 mismatch(format!("{keep} targets are kept: want 1 to {}", outputs - 1))
+            }
+            Objective::Paper { targets: Targets::Probed { steps: 0, .. } } => {
+                mismatch("a probe of 0 steps tells nothing: want at least 1".into())
             }
             Objective::Paper { targets: Targets::Top { after, .. } | Targets::Proven { after, .. } }
                 if after > steps =>

@@ -1,7 +1,7 @@
 //! The paper's inner maximum: targeted attacks of every image, and which of them are worth finishing.
 
-use super::Targets;
 use super::frozen::{Climb, Field, Frozen};
+use super::{Attack, Targets};
 use crate::{Ask, Batch, Bounds, Error, Loss, Region, Samples, StepKind};
 
 /// Which row of the frozen images each corner of the simplices is, and what choosing them takes.
@@ -31,8 +31,11 @@ impl Corners {
         self.active.extend(0..n as u32);
         frozen.pass(engine, &self.active, Loss::CrossEntropy, (Ask::Values, None))?;
         frozen.prepare_starts(field)?;
+        if let Targets::Probed { keep, steps } = targets {
+            return self.fix_probed(frozen, field, keep, steps);
+        }
         let (keep, after) = match targets {
-            Targets::All => (usize::MAX, field.attack.steps),
+            Targets::All | Targets::Probed { .. } => (usize::MAX, field.attack.steps),
             Targets::Top { keep, after: 0 } => (keep, field.attack.steps),
             Targets::Top { after, .. } | Targets::Proven { after, .. } => (usize::MAX, after),
         };
@@ -48,8 +51,18 @@ impl Corners {
                 self.climb(frozen, field, rest)
             }
             Targets::Proven { slack, .. } => self.finish_proven(frozen, field, rest, slack),
-            Targets::All => Ok(()),
+            Targets::All | Targets::Probed { .. } => Ok(()),
         }
+    }
+
+    /// A short attack on all targets, and the whole attack on those that it brought furthest.
+    fn fix_probed(&mut self, frozen: &mut Frozen, field: &Field<'_>, keep: usize, steps: usize) -> Result<(), Error> {
+        let attack = Attack { kind: StepKind::Sign, size: field.attack.eps / steps as f32, ..field.attack };
+        self.add_candidates(frozen, field, usize::MAX);
+        self.climb(frozen, &Field { attack, ..*field }, steps)?;
+        self.keep_best(frozen, field, keep);
+        frozen.restart(&self.active, field.width());
+        self.climb(frozen, field, field.attack.steps)
     }
 
     /// Makes the `keep` targets with the largest logits, the label not among them, rows of their own.
