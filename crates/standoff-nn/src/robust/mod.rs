@@ -27,3 +27,8 @@ pub use labelled::Labelled;
 pub use measure::{Measured, Tally};
 pub use options::{Attack, Objective, Options, Start, Targets};
 pub use ramp::Ramp;
+
+/// The page on the game, whose example is tried like any other.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/robust-game.md")]
+struct Page;
