@@ -16,6 +16,7 @@ pub mod source;
 pub mod system;
 pub mod training;
 
+mod attack;
 mod commands;
 mod constants;
 mod exit;

@@ -1,5 +1,6 @@
 //! One file per command: its arguments, its help and what it does.
 
+mod attack;
 mod check;
 mod completions;
 mod data;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Fair(Box<fair::FairArgs>),
     /// Train a network that stands against small changes of its input
     Robust(Box<robust::RobustArgs>),
+    /// Attack a network, and prove what no attack can do
+    Attack(Box<attack::AttackArgs>),
     /// Solve a game to a certificate
     Solve(solve::SolveArgs),
     /// Check a point: recompute its certificate from scratch
@@ -62,6 +65,7 @@ impl Command {
         match self {
             Self::Fair(args) => fair::run(args, screen),
             Self::Robust(args) => robust::run(args, screen),
+            Self::Attack(args) => attack::run(args, screen),
             Self::Solve(args) => solve::run(args, screen),
             Self::Verify(args) => verify::run(args, screen),
             Self::Check(args) => check::run(args, screen),

@@ -9,42 +9,19 @@ use super::fairness::{fairness, remark, unjudged};
 use super::grid::{Cell, Grid};
 use super::questions::Questions;
 use super::results::Fairness;
+use super::tally::{Judged, Tally};
 use crate::number::count;
 use crate::screen::WARN;
-
-/// A group, and how many of its samples were predicted as labelled.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
-    /// Its name.
-    pub name: String,
-    /// Samples predicted as labelled.
-    pub correct: usize,
-    /// All its samples.
-    pub total: usize,
-}
 
 /// How well predictions agree with labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// The groups that have samples; none where the data has no groups.
-    pub groups: Vec<Judged>,
-    /// All samples.
-    pub all: Judged,
+    /// Who was predicted as labelled; no groups where the data has none.
+    pub tally: Tally,
     /// Where the groups are not the classes.
     pub fairness: Option<Fairness>,
     /// What the user should know.
     pub notes: Vec<String>,
-}
-
-impl Judged {
-    /// The share of correct ones.
-    pub fn accuracy(&self) -> f64 {
-        self.correct as f64 / self.total as f64
-    }
-
-    fn json(&self) -> Value {
-        json!({ "name": self.name, "correct": self.correct, "total": self.total, "accuracy": self.accuracy() })
-    }
 }
 
 impl Judgement {
@@ -54,17 +31,9 @@ impl Judgement {
         if labels.is_empty() || labels.len() != predictions.len() {
             return None;
         }
-        let mut judged: Vec<Judged> =
-            group_names.iter().map(|name| Judged { name: name.clone(), correct: 0, total: 0 }).collect();
-        let mut all = Judged { name: "all".to_owned(), correct: 0, total: 0 };
-        for (i, (said, label)) in predictions.iter().zip(labels).enumerate() {
-            let own = groups.get(i).and_then(|group| judged.get_mut(usize::from(*group)));
-            for score in own.into_iter().chain([&mut all]) {
-                score.total += 1;
-                score.correct += usize::from(said == label);
-            }
-        }
-        judged.retain(|group| group.total > 0);
+        let right = predictions.iter().zip(labels).map(|(said, label)| said == label);
+        let tally = Tally::of(right, groups, group_names);
+        let judged = &tally.groups;
         let mut notes = Vec::new();
         let few: Vec<String> = judged
             .iter()
@@ -79,17 +48,13 @@ impl Judgement {
             notes.extend(remark(&unjudged(labels, groups, classes.len()), group_names, classes));
         }
         let fairness = treated.then(|| fairness(predictions, labels, groups, classes.len()));
-        Some(Self { groups: judged, all, fairness, notes })
-    }
-
-    /// The group with the smallest accuracy.
-    pub fn worst(&self) -> Option<&Judged> {
-        self.groups.iter().min_by(|a, b| a.accuracy().total_cmp(&b.accuracy()))
+        Some(Self { tally, fairness, notes })
     }
 
     /// For the terminal.
     pub fn render(&self, width: usize) -> String {
-        let worst = self.worst().filter(|_| self.groups.len() > 1);
+        let Tally { groups, all } = &self.tally;
+        let worst = self.tally.worst().filter(|_| groups.len() > 1);
         let row = |group: &Judged| {
             let mut cells: Vec<Cell> =
                 [count(group.correct as u64), count(group.total as u64), percent(group)].map(Cell::plain).to_vec();
@@ -100,7 +65,7 @@ impl Judgement {
             corner: "group",
             layers: vec![""],
             heads: ["correct", "of", "accuracy"].map(str::to_owned).to_vec(),
-            rows: self.groups.iter().chain([&self.all]).map(row).collect(),
+            rows: groups.iter().chain([all]).map(row).collect(),
         };
         let mut out = grid.render(width);
         if let Some(worst) = worst {
@@ -116,12 +81,9 @@ impl Judgement {
 
     /// As an object.
     pub fn json(&self) -> Value {
-        json!({
-            "groups": self.groups.iter().map(Judged::json).collect::<Vec<_>>(),
-            "worst": self.worst().map(Judged::json),
-            "all": self.all.json(),
-            "fairness": self.fairness,
-        })
+        let mut all = self.tally.json();
+        all["fairness"] = json!(self.fairness);
+        all
     }
 }
 

@@ -16,5 +16,6 @@ pub mod questions;
 pub mod results;
 pub mod statistics;
 pub mod table;
+pub mod tally;
 pub mod task;
 pub mod train;

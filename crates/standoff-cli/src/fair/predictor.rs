@@ -13,11 +13,11 @@ use crate::files;
 /// The description of the network, which the weights file carries by itself.
 const MODEL: &str = "standoff.model";
 /// How rows of a table become features, as JSON.
-const PREPROCESSING: &str = "standoff.preprocessing";
+pub(crate) const PREPROCESSING: &str = "standoff.preprocessing";
 /// How the bytes of images become numbers: `raw` or `unit`.
-const SCALE: &str = "standoff.scale";
+pub(crate) const SCALE: &str = "standoff.scale";
 /// The names of the outputs, with commas between them.
-const CLASSES: &str = "standoff.classes";
+pub(crate) const CLASSES: &str = "standoff.classes";
 
 /// What goes into a model, and what comes out.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +72,11 @@ pub fn scale(name: &str) -> Result<f32> {
     }
 }
 
+/// The names of classes, from how they are saved.
+pub(crate) fn class_names(text: &str) -> Vec<String> {
+    text.split(',').map(|name| name.trim().to_owned()).collect()
+}
+
 impl Inputs {
     /// The classes by number.
     pub fn classes(&self) -> &[String] {
@@ -93,8 +98,7 @@ impl Inputs {
                  `{SCALE}` and `{CLASSES}`; use a model that `standoff fair` wrote"
             );
         };
-        let classes = names.split(',').map(|name| name.trim().to_owned()).collect();
-        Ok(Self::Images { scale: scale(name)?, classes })
+        Ok(Self::Images { scale: scale(name)?, classes: class_names(names) })
     }
 
     /// Refuses what does not fit the network.
@@ -160,7 +164,7 @@ impl Predictor {
 }
 
 /// Whether this is a whole header without the description of a model.
-fn is_foreign(bytes: &[u8]) -> bool {
+pub(crate) fn is_foreign(bytes: &[u8]) -> bool {
     let header = || {
         let (length, rest) = bytes.split_first_chunk::<8>()?;
         let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;

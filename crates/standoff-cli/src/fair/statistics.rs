@@ -86,6 +86,21 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The 95 percent interval of a proportion by Wilson's score: it stays within 0 and 1, and does not vanish where all or none of
+/// a few samples came out right. Without samples it is everything.
+pub fn wilson(correct: usize, total: usize) -> [f64; 2] {
+    // The quantile of the normal distribution for [`CONFIDENCE`].
+    const Z: f64 = 1.959_963_984_540_054;
+    if total == 0 {
+        return [0.0, 1.0];
+    }
+    let (n, k) = (total as f64, correct as f64);
+    let centre = (k + 0.5 * Z * Z) / (n + Z * Z);
+    let half = Z / (n + Z * Z) * (k * (n - k) / n + 0.25 * Z * Z).sqrt();
+    // The ends are exact where every sample agrees; rounding must not say otherwise.
+    [if correct == 0 { 0.0 } else { centre - half }, if correct == total { 1.0 } else { centre + half }]
+}
+
 /// The t with `P(|T| <= t) = confidence` for Student's T with that many degrees of freedom, at least 1.
 pub fn student(confidence: f64, freedom: usize) -> f64 {
     let (mut low, mut high) = (0.0, FRAC_PI_2);
@@ -178,6 +193,22 @@ mod tests {
         }
         // In the limit, the normal distribution.
         assert!((student(0.95, 100_000) - 1.959_963_985).abs() < 3e-5);
+    }
+
+    #[test]
+    fn a_proportion_has_the_interval_of_wilson() {
+        // The two roots p of (k/n - p)^2 = z^2 p (1 - p) / n.
+        for (k, n) in [(8, 10), (1, 3), (444, 500), (9_830, 10_000)] {
+            let share = k as f64 / n as f64;
+            for p in wilson(k, n) {
+                let error = (share - p).powi(2) - 1.959_963_984_540_054_f64.powi(2) * p * (1.0 - p) / n as f64;
+                assert!(error.abs() < 1e-15, "{k} of {n}: {p}");
+            }
+            assert!(wilson(k, n)[0] < share && share < wilson(k, n)[1]);
+        }
+        assert_eq!((wilson(0, 20)[0], wilson(20, 20)[1], wilson(0, 0)), (0.0, 1.0, [0.0, 1.0]));
+        // z^2 / (n + z^2)
+        assert!((wilson(0, 20)[1] - 0.161_125_2).abs() < 1e-6, "{:?}", wilson(0, 20));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod scratch;
 mod server;
 
+mod attack;
 mod bad_input;
 mod data;
 mod data_fetch;

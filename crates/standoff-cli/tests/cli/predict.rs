@@ -154,7 +154,7 @@ fn idx(sizes: &[u32], bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Four images of 1 x 2 pixels with the labels 0, 1, 1, 5.
-fn images(scratch: &Scratch) {
+pub(crate) fn images(scratch: &Scratch) {
     fs::create_dir(scratch.path("pictures")).expect("a folder");
     let pixels = [255, 0, 0, 255, 255, 0, 9, 9];
     for part in ["train", "t10k"] {
@@ -164,7 +164,7 @@ fn images(scratch: &Scratch) {
 }
 
 /// The brighter pixel decides; the network has an output too many.
-fn brighter(scratch: &Scratch, input: Shape, classes: &str) {
+pub(crate) fn brighter(scratch: &Scratch, input: Shape, classes: &str) {
     let model = Model::builder(input).flatten().dense(3).build().expect("a model");
     let mut parameters = vec![0.0; model.size()];
     let width = input.size();

@@ -26,7 +26,7 @@ fn a_mistyped_command_or_option_gets_a_suggestion() {
 #[test]
 fn every_command_has_a_help_with_examples_and_a_manual_page() {
     let scratch = Scratch::new();
-    for command in ["solve", "verify", "check", "plan", "methods", "zoo", "predict", "completions", "man"] {
+    for command in ["solve", "attack", "verify", "check", "plan", "methods", "zoo", "predict", "completions", "man"] {
         let help = scratch.run(&[command, "--help"]).exits(0).stdout;
         assert!(help.contains("Examples:") && help.contains(&format!("standoff {command}")), "{help}");
         let page = scratch.run(&["man", command]).exits(0).stdout;

@@ -1,0 +1,158 @@
+//! The images that are attacked: part of a dataset, as pixels from 0 to 1, each with the output that it should give.
+
+use anyhow::{Result, bail};
+use standoff_nn::data::ImageSet;
+use standoff_nn::{Model, Shape};
+
+use super::network::Network;
+use crate::data::find::{Found, Source, find};
+use crate::data::known::MNIST;
+use crate::data::places::Surroundings;
+use crate::files;
+use crate::number::{count, plural};
+
+/// Which part of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Split {
+    /// The images to judge by
+    Test,
+    /// The images to learn from
+    Train,
+}
+
+impl Split {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Train => "training",
+        }
+    }
+}
+
+/// A part of a dataset, not yet seen with the eyes of a network.
+#[derive(Debug)]
+pub(crate) struct Part {
+    found: Found,
+    split: Split,
+    set: ImageSet,
+}
+
+/// Images with what a network should say of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Images {
+    /// From 0 to 1, image by image.
+    pub(crate) pixels: Vec<f32>,
+    /// The output of each image's class.
+    pub(crate) labels: Vec<u16>,
+    /// Where each image stands in its part of the dataset, counted from 0.
+    pub(crate) places: Vec<usize>,
+    /// The height of an image.
+    pub(crate) rows: usize,
+    /// The width of an image.
+    pub(crate) cols: usize,
+    /// What every output stands for.
+    pub(crate) names: Vec<String>,
+    /// What they are, in a few words.
+    pub(crate) about: String,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Part {
+    /// Finds and reads what `--data` names.
+    pub(crate) fn find(data: &str, split: Split) -> Result<Self> {
+        let found = match find(Some(data), &MNIST, &Surroundings::real())? {
+            Source::Images(found) => found,
+            Source::Table(path) => {
+                bail!("{} is not a folder of IDX files; attacks are on images", files::name(&path))
+            }
+        };
+        let [train, train_labels, test, test_labels] = &found.files;
+        let set = match split {
+            Split::Train => ImageSet::open(train, train_labels)?,
+            Split::Test => ImageSet::open(test, test_labels)?,
+        };
+        Ok(Self { found, split, set })
+    }
+
+    /// One image.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape::new(1, self.set.rows, self.set.cols)
+    }
+
+    /// The first `limit` images of the given classes, or of all that the network knows.
+    pub(crate) fn choose(&self, network: &Network, classes: Option<&[u8]>, limit: Option<u64>) -> Result<Images> {
+        let Self { found, split, set } = self;
+        if let Some(classes) = classes {
+            // Refuses classes that are not there, or twice.
+            set.select(classes)?;
+        }
+        let output = outputs(network, found, set);
+        let mut notes = Vec::new();
+        let asked = |i: &usize| classes.is_none_or(|classes| classes.contains(&set.labels[*i]));
+        let mut places: Vec<usize> = (0..set.len()).filter(asked).collect();
+        let all = places.len();
+        places.retain(|i| output[usize::from(set.labels[*i])].is_some());
+        if places.is_empty() {
+            let known = network.classes.as_deref().unwrap_or_default().join(", ");
+            bail!("no image of {} is of a class that the model knows ({known})", files::name(&found.folder));
+        }
+        if places.len() < all {
+            let (left, all) = (count((all - places.len()) as u64), count(all as u64));
+            notes.push(format!("{left} of {all} images are of classes that the model does not know and are left out"));
+        }
+        if let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) {
+            places.truncate(limit);
+        }
+        check_labels(&network.model, set, &places, &output)?;
+        let dataset = found.known.map_or_else(|| files::name(&found.folder), |(known, _)| known.name.to_owned());
+        let (n, which) = (places.len() as u64, split.name());
+        Ok(Images {
+            pixels: places.iter().flat_map(|i| set.image(*i)).map(|k| f32::from(*k) / 255.0).collect(),
+            labels: places.iter().filter_map(|i| output[usize::from(set.labels[*i])]).collect(),
+            rows: set.rows,
+            cols: set.cols,
+            names: names(network, found),
+            about: format!("{} of {dataset}", plural(n, &format!("{which} image"))),
+            places,
+            notes,
+        })
+    }
+}
+
+/// The output of every class of the dataset: by name where the network names its outputs, else by number.
+fn outputs(network: &Network, found: &Found, set: &ImageSet) -> [Option<u16>; 256] {
+    let mut outputs = [None; 256];
+    for class in set.classes() {
+        outputs[usize::from(class)] = match &network.classes {
+            Some(names) => names.iter().position(|name| *name == found.class_name(class)).map(|c| c as u16),
+            None => Some(u16::from(class)),
+        };
+    }
+    outputs
+}
+
+/// A network without names for its outputs must have one for every class.
+fn check_labels(model: &Model, set: &ImageSet, places: &[usize], output: &[Option<u16>; 256]) -> Result<()> {
+    let outputs = model.outputs();
+    for i in places {
+        let class = set.labels[*i];
+        if output[usize::from(class)].is_some_and(|o| usize::from(o) >= outputs) {
+            bail!(
+                "image {i} is of class {class}, the model has {} (0 to {}); choose others with --classes",
+                plural(outputs as u64, "output"),
+                outputs - 1
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What every output stands for; outputs that are no class are numbers.
+fn names(network: &Network, found: &Found) -> Vec<String> {
+    let name = |output: usize| match &network.classes {
+        Some(names) => names.get(output).cloned().unwrap_or_else(|| format!("output {output}")),
+        None => u8::try_from(output).map_or_else(|_| output.to_string(), |class| found.class_name(class)),
+    };
+    (0..network.model.outputs()).map(name).collect()
+}

@@ -1,0 +1,185 @@
+//! The attacks and the proof for one eps, and what became of every image.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::Result;
+use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
+use standoff_nn::robust::certify;
+use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
+
+use super::glyphs;
+use super::images::Images;
+use super::picture::{Exhibit, SHOWN, Sheet};
+use super::progress::Watch;
+use super::report::{Block, Fate, Proven, Row};
+use crate::fair::tally::Tally;
+use crate::number::{plural, short};
+
+/// What all eps share.
+pub(crate) struct Bench<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) images: &'a Images,
+    pub(crate) seed: u64,
+    /// Set by Ctrl-C.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// One eps: its figures, and the images behind them.
+pub(crate) struct Measured {
+    pub(crate) block: Block,
+    /// The worst image found of every victim, as stored.
+    pub(crate) worst: Vec<f32>,
+    pub(crate) sheet: Sheet,
+    pub(crate) interrupted: bool,
+}
+
+impl Bench<'_> {
+    fn victims(&self) -> Victims<'_> {
+        Victims { images: &self.images.pixels, labels: &self.images.labels }
+    }
+
+    /// Attacks, proves and doubts; `watch` is told.
+    pub(crate) fn measure(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Measured> {
+        let tell = |progress: Progress<'_>| watch.tell(progress);
+        let run = Run { seed: self.seed, stop: Some(self.stop), progress: Some(&tell) };
+        let result = ensemble(self.engine, self.victims(), protocol, &run)?;
+        let seconds = watch.check("proving and checking");
+        let mut block = self.block(protocol, &result, &seconds);
+        let asked = || self.stop.load(Ordering::Relaxed);
+        let proof = if asked() { None } else { Some(self.prove(protocol)?) };
+        if !asked() {
+            let figures =
+                honesty(self.engine, self.victims(), &protocol.ball, &result, &Run { progress: None, ..run })?;
+            block.honesty = (!asked()).then_some(figures);
+        }
+        watch.end();
+        // With nothing to spend nothing can be reached.
+        if let Some(figures) = block.honesty.as_ref().filter(|_| protocol.ball.eps > 0.0) {
+            block.warnings.extend(figures.warnings().iter().map(ToString::to_string));
+        }
+        let predictions = self.predictions(&result.images)?;
+        block.fates = self.fates(&result, &predictions, proof.as_ref().map(|(_, each)| each.as_slice()));
+        block.warnings.extend(defects(protocol, &result, &block.fates));
+        block.certified = proof.map(|(proven, _)| proven);
+        let sheet = self.sheet(protocol, &result, &predictions);
+        Ok(Measured { block, sheet, interrupted: asked(), worst: result.images })
+    }
+
+    fn tally(&self, right: impl Iterator<Item = bool>) -> Tally {
+        Tally::of(right, &self.images.labels, &self.images.names)
+    }
+
+    fn block(&self, protocol: &Protocol, result: &Ensemble, seconds: &[f64]) -> Block {
+        let n = self.images.labels.len();
+        // An attack that Ctrl-C ended has no figures of its own; what it found counts in the worst case.
+        let whole = result.attacks.len() - usize::from(result.interrupted);
+        let row = |(k, found): (usize, &Found)| {
+            let stands = |i: usize| match protocol.judge {
+                Judge::Last => !found.fallen[i],
+                Judge::Every => result.natural[i] && !found.fallen[i],
+                Judge::Worst => result.natural[i] && result.fallen_to[i].is_none_or(|by| by > k),
+            };
+            Row {
+                name: found.attack.name(),
+                left: self.tally((0..n).map(stands)),
+                tried: found.tried.iter().filter(|t| **t).count(),
+                fallen: found.fallen.iter().filter(|f| **f).count(),
+                reach: found.reach,
+                cost: found.cost,
+                seconds: seconds.get(k).copied().unwrap_or(0.0),
+            }
+        };
+        Block {
+            eps: protocol.ball.eps,
+            natural: self.tally(result.natural.iter().copied()),
+            attacks: result.attacks[..whole].iter().enumerate().map(row).collect(),
+            worst_case: self.tally((0..n).map(|i| result.stands(i))),
+            certified: None,
+            honesty: None,
+            warnings: Vec::new(),
+            fates: Vec::new(),
+        }
+    }
+
+    /// Interval bounds over the box of radius eps, which holds the ball of every norm here.
+    fn prove(&self, protocol: &Protocol) -> Result<(Proven, Vec<bool>)> {
+        let begun = Instant::now();
+        // Rounded up: the box may be larger than the ball, not smaller.
+        let eps = protocol.ball.eps as f32;
+        let eps = if f64::from(eps) < protocol.ball.eps { eps.next_up() } else { eps };
+        let Images { pixels, labels, .. } = self.images;
+        let proof = certify(self.engine, pixels, labels, Region::image(eps))?;
+        let tally = self.tally(proof.certified.iter().copied());
+        Ok((Proven { tally, seconds: begun.elapsed().as_secs_f64() }, proof.certified))
+    }
+
+    /// What the network takes images for.
+    fn predictions(&self, images: &[f32]) -> Result<Vec<u16>> {
+        let labels = &self.images.labels;
+        let ends = [labels.len()];
+        let batch = Batch { samples: Samples::Floats(images), labels, rows: None, ends: &ends, weights: None };
+        let mut outcome = Outcome::default();
+        self.engine.pass(&batch, Loss::Cw, Ask::Values, &mut outcome)?;
+        Ok(outcome.predictions)
+    }
+
+    fn fates(&self, result: &Ensemble, predictions: &[u16], certified: Option<&[bool]>) -> Vec<Fate> {
+        let name = |output: u16| self.images.names[usize::from(output)].clone();
+        let fate = |(i, label): (usize, &u16)| Fate {
+            image: self.images.places[i],
+            label: name(*label),
+            natural: result.natural[i],
+            fallen_to: result.fallen_to[i].map(|by| result.attacks[by].attack.name()),
+            prediction: name(predictions[i]),
+            margin: result.margins[i],
+            certified: certified.map(|each| each[i]),
+        };
+        self.images.labels.iter().enumerate().map(fate).collect()
+    }
+
+    /// Some fallen images: the first of every class, then the next of every class.
+    fn sheet(&self, protocol: &Protocol, result: &Ensemble, predictions: &[u16]) -> Sheet {
+        let Images { labels, names, rows, cols, .. } = self.images;
+        let width = rows * cols;
+        let mut seen = vec![0_usize; names.len()];
+        let mut fallen: Vec<(usize, usize)> = Vec::new();
+        for i in (0..labels.len()).filter(|i| result.fallen_to[*i].is_some()) {
+            let class = usize::from(labels[i]);
+            fallen.push((seen[class], i));
+            seen[class] += 1;
+        }
+        fallen.sort_by_key(|(nth, i)| (*nth, labels[*i]));
+        fallen.truncate(SHOWN);
+        let name = |output: u16| match &names[usize::from(output)] {
+            name if glyphs::drawable(name) => name.clone(),
+            _ => output.to_string(),
+        };
+        let exhibit = |(_, i): &(usize, usize)| Exhibit {
+            original: self.images.pixels[i * width..(i + 1) * width].to_vec(),
+            adversarial: result.images[i * width..(i + 1) * width].to_vec(),
+            caption: format!("{}>{}", name(labels[*i]), name(predictions[*i])),
+        };
+        let exhibits: Vec<Exhibit> = fallen.iter().map(exhibit).collect();
+        Sheet { heading: format!("eps {}", short(protocol.ball.eps)), exhibits }
+    }
+}
+
+/// What must never happen, and is said aloud if it does.
+fn defects(protocol: &Protocol, result: &Ensemble, fates: &[Fate]) -> Vec<String> {
+    let mut found = Vec::new();
+    let refused: usize = result.attacks.iter().map(|f| f.refused).sum();
+    if refused > 0 {
+        let images = plural(refused as u64, "image");
+        found.push(format!("{images} that an attack took for fallen did not stand verification and do not count"));
+    }
+    // The published evaluation leaves the ball and [0, 1]: there a proof says nothing about it.
+    let broken = fates.iter().filter(|f| f.certified == Some(true) && (f.fallen_to.is_some() || !f.natural)).count();
+    if protocol.ball.strict && broken > 0 {
+        let images = plural(broken as u64, "image");
+        found.push(format!(
+            "{images} fell although they are proven to stand: this is a bug in standoff, please report it"
+        ));
+    }
+    found
+}

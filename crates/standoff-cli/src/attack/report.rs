@@ -1,0 +1,191 @@
+//! What was measured, as data: for the table, as JSON, and as CSV with a row per attack and class or per image.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use standoff_nn::attack::{Cost, Honesty, Reach};
+
+use crate::fair::tally::{Judged, Tally};
+use crate::files::field;
+
+/// Everything that one command measured.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Report {
+    /// The file of the network.
+    pub(crate) model: String,
+    /// Which images, in a few words.
+    pub(crate) images: String,
+    /// `standard` or `paper`.
+    pub(crate) protocol: &'static str,
+    /// `linf` or `l2`.
+    pub(crate) norm: &'static str,
+    /// How images are stored.
+    pub(crate) grid: &'static str,
+    /// Whether each attack tried only what stood before it.
+    pub(crate) chained: bool,
+    pub(crate) seed: u64,
+    /// Every eps, as far as it came.
+    pub(crate) blocks: Vec<Block>,
+    /// Whether Ctrl-C ended it.
+    pub(crate) interrupted: bool,
+    pub(crate) seconds: f64,
+}
+
+/// One eps.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Block {
+    pub(crate) eps: f64,
+    /// What is right before any attack.
+    pub(crate) natural: Tally,
+    pub(crate) attacks: Vec<Row>,
+    /// What no attack turned.
+    pub(crate) worst_case: Tally,
+    /// What is proven to stand; nothing where it was not asked for or Ctrl-C came first.
+    pub(crate) certified: Option<Proven>,
+    /// The figures behind the warnings.
+    pub(crate) honesty: Option<Honesty>,
+    /// Reasons to doubt the measurement.
+    pub(crate) warnings: Vec<String>,
+    /// Image by image.
+    pub(crate) fates: Vec<Fate>,
+}
+
+/// One attack.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// What it leaves: on its own, or with those before it if they are chained.
+    pub(crate) left: Tally,
+    /// How many images it tried, and how many of them fell.
+    pub(crate) tried: usize,
+    pub(crate) fallen: usize,
+    pub(crate) reach: Reach,
+    pub(crate) cost: Cost,
+    pub(crate) seconds: f64,
+}
+
+/// What interval bounds prove.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Proven {
+    pub(crate) tally: Tally,
+    pub(crate) seconds: f64,
+}
+
+/// What became of an image.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fate {
+    /// Its place in its part of the dataset, counted from 0.
+    pub(crate) image: usize,
+    /// Its class.
+    pub(crate) label: String,
+    /// Whether it was right before.
+    pub(crate) natural: bool,
+    /// The first attack that turned it.
+    pub(crate) fallen_to: Option<String>,
+    /// What the network takes the worst image found for.
+    pub(crate) prediction: String,
+    /// The largest other logit less the label's, there.
+    pub(crate) margin: f32,
+    /// Whether it is proven to stand.
+    pub(crate) certified: Option<bool>,
+}
+
+impl Report {
+    /// Everything but the single images, as one object.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "model": self.model,
+            "images": self.images,
+            "protocol": self.protocol,
+            "norm": self.norm,
+            "grid": self.grid,
+            "chained": self.chained,
+            "seed": self.seed,
+            "interrupted": self.interrupted,
+            "seconds": self.seconds,
+            "budgets": self.blocks.iter().map(Block::json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// A row for every eps, attack and class, with one for all classes together.
+    pub(crate) fn csv(&self) -> String {
+        let mut out =
+            "eps,attack,class,correct,total,accuracy,lower,upper,tried,fallen,forward,gradients,reach,seconds\n"
+                .to_owned();
+        for block in &self.blocks {
+            let mut add = |name: &str, tally: &Tally, rest: &str| {
+                for judged in [&tally.all].into_iter().chain(&tally.groups) {
+                    let Judged { name: class, correct, total } = judged;
+                    let [lower, upper] = judged.interval();
+                    let _ = write!(out, "{:?},{},{},{correct},{total},", block.eps, field(name), field(class));
+                    let _ = writeln!(out, "{:?},{lower:?},{upper:?},{rest}", judged.accuracy());
+                }
+            };
+            add("natural", &block.natural, ",,,,,");
+            for row in &block.attacks {
+                let Row { tried, fallen, cost, .. } = row;
+                let rest = format!("{tried},{fallen},{},{},", cost.forward, cost.gradients);
+                add(&row.name, &row.left, &format!("{rest}{:?},{:.3}", row.reach.largest, row.seconds));
+            }
+            add("worst case", &block.worst_case, ",,,,,");
+            if let Some(proven) = &block.certified {
+                add("certified", &proven.tally, &format!(",,,,,{:.3}", proven.seconds));
+            }
+        }
+        out
+    }
+
+    /// A row for every eps and image.
+    pub(crate) fn images_csv(&self) -> String {
+        let mut out = "eps,image,label,natural,fallen_to,prediction,margin,certified\n".to_owned();
+        for block in &self.blocks {
+            for fate in &block.fates {
+                let Fate { image, natural, margin, .. } = fate;
+                let [label, prediction] = [&fate.label, &fate.prediction].map(|name| field(name));
+                let to = field(fate.fallen_to.as_deref().unwrap_or_default());
+                let certified = fate.certified.map(|c| c.to_string()).unwrap_or_default();
+                let _ = write!(out, "{:?},{image},{label},{natural},{to},", block.eps);
+                let _ = writeln!(out, "{prediction},{margin:?},{certified}");
+            }
+        }
+        out
+    }
+}
+
+impl Block {
+    fn json(&self) -> Value {
+        json!({
+            "eps": self.eps,
+            "natural": self.natural.json(),
+            "attacks": self.attacks.iter().map(Row::json).collect::<Vec<_>>(),
+            "worst_case": self.worst_case.json(),
+            "certified": self.certified.as_ref().map(|proven| {
+                let mut all = proven.tally.json();
+                all["seconds"] = json!(proven.seconds);
+                all
+            }),
+            "masking": self.honesty.as_ref().map(|h| json!({
+                "images": h.images,
+                "random_fallen": h.random_fallen,
+                "random_only": h.random_only,
+                "black_box_only": h.black_box_only,
+                "vanishing_gradients": h.vanishing,
+                "flat_losses": h.flat,
+            })),
+            "warnings": self.warnings,
+        })
+    }
+}
+
+impl Row {
+    fn json(&self) -> Value {
+        let mut all = json!({ "name": self.name });
+        all["accuracy"] = self.left.json();
+        all["tried"] = json!(self.tried);
+        all["fallen"] = json!(self.fallen);
+        all["reach"] = json!({ "largest": self.reach.largest, "mean": self.reach.mean, "images": self.reach.images });
+        all["passes"] = json!({ "forward": self.cost.forward, "gradients": self.cost.gradients });
+        all["seconds"] = json!(self.seconds);
+        all
+    }
+}

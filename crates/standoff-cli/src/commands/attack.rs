@@ -1,0 +1,287 @@
+//! `standoff attack`: how far a network's answers can be turned by small changes of its images, between what attacks find and what is
+//! proven.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueHint};
+use standoff_nn::Engine;
+
+use crate::Exit;
+use crate::attack::images::{Part, Split};
+use crate::attack::measure::{Bench, Measured};
+use crate::attack::network::Network;
+use crate::attack::picture::{self, Sheet};
+use crate::attack::plan::{Distance, Levels, Rules, Wish, grid_name, norm_name};
+use crate::attack::progress::Watch;
+use crate::attack::report::Report;
+use crate::attack::{npy, table};
+use crate::files;
+use crate::interrupt;
+use crate::number::short;
+use crate::parse;
+use crate::screen::Screen;
+
+const AFTER: &str = "\
+The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove
+how much is left at least. An image counts as fallen once its stored form alone, evaluated
+afresh, is misclassified and inside the ball.
+
+Attacks: fgsm, pgd, targeted, apgd-ce, apgd-margin, apgd-dlr, apgd-t, square, random. A number
+is the budget: pgd40 has 40 steps, pgd100x10 also 10 restarts, apgd-t50x9 goes for 9 classes,
+square1000 asks 1,000 times. PGD has options: pgd40:step=0.01,start=clean,loss=margin.
+
+Examples:
+  standoff attack model.safetensors --limit 500
+  standoff attack model.safetensors --eps 0.2,0.3,0.4 --protocol paper
+  standoff attack model.safetensors --eps 8/255 --grid search --out runs/attack
+  standoff attack model.safetensors --norm l2 --eps 1.5 --attacks pgd100x10,square5000
+  standoff attack model.safetensors --data fashion --classes 0,4,6 --pictures fallen.png";
+
+/// The arguments of `standoff attack`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct AttackArgs {
+    /// The network: from standoff, or PyTorch's tensors of a network that has a name
+    #[arg(value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath, required_unless_present = "model")]
+    file: Option<PathBuf>,
+
+    /// The same, as an option
+    #[arg(short, long, value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath, conflicts_with = "file")]
+    model: Option<PathBuf>,
+
+    /// Its layers, where the file does not say: lenet, fair-cnn, logistic, mlp, or a model file [default: found out]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    network: Option<String>,
+
+    /// A dataset of images, or a folder with IDX files
+    #[arg(short, long, value_name = "NAME|FOLDER", default_value = "mnist", value_hint = ValueHint::AnyPath)]
+    data: String,
+
+    /// Which of its images
+    #[arg(long, default_value = "test")]
+    split: Split,
+
+    /// Only images of these classes
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    classes: Option<Vec<u8>>,
+
+    /// Only the first N images
+    #[arg(long, value_name = "N", value_parser = parse::count)]
+    limit: Option<u64>,
+
+    /// The largest change, of pixels from 0 to 1; several are measured one after the other
+    #[arg(
+        short, long, value_name = "LIST", value_delimiter = ',', default_value = "0.3", allow_hyphen_values = true,
+        value_parser = parse::number
+    )]
+    eps: Vec<f64>,
+
+    /// Whose evaluation
+    #[arg(long, default_value = "standard")]
+    protocol: Rules,
+
+    /// These attacks instead of the protocol's own
+    #[arg(short, long, alias = "attack", value_name = "LIST", value_delimiter = ',')]
+    attacks: Option<Vec<String>>,
+
+    /// How a change is measured [default: linf]
+    #[arg(long)]
+    norm: Option<Distance>,
+
+    /// How attacked images are stored [default: float; paper: truncate]
+    #[arg(long)]
+    grid: Option<Levels>,
+
+    /// Attack only what still stands: faster, but what an attack does alone is not known
+    #[arg(long)]
+    chain: bool,
+
+    /// Decides every random number
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+
+    /// Threads; they change no result [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+
+    /// Draw some fallen images, what was added to them, and the originals
+    #[arg(long, value_name = "FILE.png", value_hint = ValueHint::FilePath)]
+    pictures: Option<PathBuf>,
+
+    /// Save the worst image found of every image, from 0 to 1, a row each; for several eps, a file each
+    #[arg(long, value_name = "FILE.npy", value_hint = ValueHint::FilePath)]
+    save: Option<PathBuf>,
+
+    /// Keep results.json, results.csv, images.csv, pictures.png and adversarial.npy in a folder
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+
+    /// Print results as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
+    let Some(path) = args.file.as_ref().or(args.model.as_ref()) else {
+        bail!("no model is given; name its file");
+    };
+    if args.limit == Some(0) {
+        bail!("--limit is 0; at least one image is needed");
+    }
+    // What is quickly known to be wrong is said before anything large is read.
+    if !path.exists() {
+        files::bytes(path, files::MAX_DATA)?;
+    }
+    let part = Part::find(&args.data, args.split)?;
+    let protocols = args.wish().protocols(part.shape())?;
+    let network = Network::load(path, args.network.as_deref(), part.shape())?;
+    let images = part.choose(&network, args.classes.as_deref(), args.limit)?;
+    let mut engine = Engine::new(&network.model, args.threads)?;
+    engine.set_weights(&network.parameters)?;
+    let stop = interrupt::flag()?;
+    let shelf = Shelf::new(args)?;
+    network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
+    let bench = Bench { engine: &engine, images: &images, seed: args.seed, stop: &stop };
+    let watch = Watch::new(screen, &protocols, network.model.outputs());
+    let begun = Instant::now();
+    let mut report = Report {
+        model: path.display().to_string(),
+        images: images.about.clone(),
+        protocol: args.protocol.name(),
+        norm: norm_name(protocols[0].ball.norm),
+        grid: grid_name(protocols[0].ball.grid),
+        chained: args.chain,
+        seed: args.seed,
+        blocks: Vec::new(),
+        interrupted: false,
+        seconds: 0.0,
+    };
+    let mut sheets = Vec::new();
+    for (i, protocol) in protocols.iter().enumerate() {
+        watch.begin(i);
+        let Measured { block, worst, sheet, interrupted } = bench.measure(protocol, &watch)?;
+        shelf.images(&worst, images.labels.len(), (protocols.len() > 1).then_some(protocol.ball.eps))?;
+        report.blocks.push(block);
+        sheets.push(sheet);
+        if interrupted {
+            report.interrupted = true;
+            break;
+        }
+    }
+    report.seconds = begun.elapsed().as_secs_f64();
+    drop(watch);
+    shelf.report(&report)?;
+    if !shelf.pictures(&sheets, (images.rows, images.cols))? {
+        screen.note("no image fell: there is no picture to draw");
+    }
+    show(&report, args, protocols.len(), screen)
+}
+
+/// Prints what was measured, and how it ended.
+fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen) -> Result<Exit> {
+    if args.json {
+        for warning in report.blocks.iter().flat_map(|block| &block.warnings) {
+            screen.warn(warning);
+        }
+        screen.result(&format!("{:#}\n", report.json()))?;
+    } else {
+        screen.result(&table::render(report, screen.width()))?;
+    }
+    if let Some(folder) = &args.out {
+        screen.note(&format!("results.json, results.csv, images.csv and the images are in {}", files::name(folder)));
+    }
+    if !report.interrupted {
+        return Ok(Exit::Done);
+    }
+    let last = report.blocks.last();
+    let eps = last.map_or(String::new(), |block| short(block.eps));
+    let attacks = last.map_or(0, |block| block.attacks.len());
+    screen.note(&format!(
+        "interrupted: {} of {planned} eps finished, and {attacks} attacks at eps {eps}",
+        report.blocks.len() - 1
+    ));
+    Ok(Exit::Interrupted)
+}
+
+impl AttackArgs {
+    fn wish(&self) -> Wish<'_> {
+        Wish {
+            rules: self.protocol,
+            eps: &self.eps,
+            attacks: self.attacks.as_deref(),
+            norm: self.norm,
+            grid: self.grid,
+            chain: self.chain,
+        }
+    }
+}
+
+/// Where files go.
+struct Shelf<'a> {
+    folder: Option<&'a Path>,
+    pictures: Vec<PathBuf>,
+    images: Vec<PathBuf>,
+}
+
+impl<'a> Shelf<'a> {
+    /// Refuses places that cannot be written before hours of work, not after.
+    fn new(args: &'a AttackArgs) -> Result<Self> {
+        let folder = args.out.as_deref();
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(folder), files::plain(&e)))?;
+        }
+        let both = |named: &Option<PathBuf>, usual: &str| -> Vec<PathBuf> {
+            named.iter().cloned().chain(folder.map(|folder| folder.join(usual))).collect()
+        };
+        for path in [&args.pictures, &args.save].into_iter().flatten() {
+            let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            if !parent.is_dir() {
+                bail!("cannot write {}: there is no folder {}", files::name(path), files::name(parent));
+            }
+        }
+        Ok(Self { folder, pictures: both(&args.pictures, "pictures.png"), images: both(&args.save, "adversarial.npy") })
+    }
+
+    /// Saves attacked images; the eps is put into the name where there are several.
+    fn images(&self, images: &[f32], rows: usize, eps: Option<f64>) -> Result<()> {
+        if self.images.is_empty() {
+            return Ok(());
+        }
+        let file = npy::matrix(images, rows);
+        for path in &self.images {
+            let path = match eps {
+                None => path.clone(),
+                Some(eps) => {
+                    let (stem, kind) = (path.file_stem().unwrap_or_default(), path.extension().unwrap_or_default());
+                    let (stem, kind) = (stem.to_string_lossy(), kind.to_string_lossy());
+                    let dot = if kind.is_empty() { "" } else { "." };
+                    path.with_file_name(format!("{stem}-{}{dot}{kind}", short(eps)))
+                }
+            };
+            files::replace(&path, &file)?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, report: &Report) -> Result<()> {
+        let Some(folder) = self.folder else { return Ok(()) };
+        files::replace(&folder.join("results.json"), format!("{:#}\n", report.json()).as_bytes())?;
+        files::replace(&folder.join("results.csv"), report.csv().as_bytes())?;
+        files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())
+    }
+
+    /// Draws the pictures, if there is something to show; false if not.
+    fn pictures(&self, sheets: &[Sheet], size: (usize, usize)) -> Result<bool> {
+        if self.pictures.is_empty() {
+            return Ok(true);
+        }
+        let Some(file) = picture::file(sheets, size)? else { return Ok(false) };
+        for path in &self.pictures {
+            files::replace(path, &file)?;
+        }
+        Ok(true)
+    }
+}

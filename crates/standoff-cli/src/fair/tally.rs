@@ -1,0 +1,79 @@
+//! How many samples came out right: in every group, in the worst one, in all together.
+
+use serde_json::{Value, json};
+
+use super::statistics::wilson;
+
+/// A group, and how many of its samples came out right.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Its name.
+    pub name: String,
+    /// Samples that came out right.
+    pub correct: usize,
+    /// All its samples.
+    pub total: usize,
+}
+
+/// Every group, and all samples together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    /// The groups that have samples; none where there are no groups.
+    pub groups: Vec<Judged>,
+    /// All samples.
+    pub all: Judged,
+}
+
+impl Judged {
+    fn none(name: &str) -> Self {
+        Self { name: name.to_owned(), correct: 0, total: 0 }
+    }
+
+    /// The share of correct ones.
+    pub fn accuracy(&self) -> f64 {
+        self.correct as f64 / self.total as f64
+    }
+
+    /// The 95 percent interval of the accuracy on samples of the same kind.
+    pub fn interval(&self) -> [f64; 2] {
+        wilson(self.correct, self.total)
+    }
+
+    /// As an object.
+    pub fn json(&self) -> Value {
+        let [lower, upper] = self.interval();
+        json!({ "name": self.name, "correct": self.correct, "total": self.total, "accuracy": self.accuracy(),
+                "lower": lower, "upper": upper })
+    }
+}
+
+impl Tally {
+    /// Counts samples by the group of each; one without a group counts in all only.
+    pub fn of(right: impl IntoIterator<Item = bool>, groups: &[u16], names: &[String]) -> Self {
+        let mut judged: Vec<Judged> = names.iter().map(|name| Judged::none(name)).collect();
+        let mut all = Judged::none("all");
+        for (i, right) in right.into_iter().enumerate() {
+            let own = groups.get(i).and_then(|group| judged.get_mut(usize::from(*group)));
+            for score in own.into_iter().chain([&mut all]) {
+                score.total += 1;
+                score.correct += usize::from(right);
+            }
+        }
+        judged.retain(|group| group.total > 0);
+        Self { groups: judged, all }
+    }
+
+    /// The group with the smallest accuracy.
+    pub fn worst(&self) -> Option<&Judged> {
+        self.groups.iter().min_by(|a, b| a.accuracy().total_cmp(&b.accuracy()))
+    }
+
+    /// As an object.
+    pub fn json(&self) -> Value {
+        json!({
+            "groups": self.groups.iter().map(Judged::json).collect::<Vec<_>>(),
+            "worst": self.worst().map(Judged::json),
+            "all": self.all.json(),
+        })
+    }
+}
