@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueHint};
 use standoff_nn::Engine;
+use standoff_nn::attack::Protocol;
 
 use crate::Exit;
 use crate::attack::images::{Part, Split};
@@ -144,8 +145,6 @@ pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
     let shelf = Shelf::new(args)?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
     let bench = Bench { engine: &engine, images: &images, seed: args.seed, stop: &stop };
-    let watch = Watch::new(screen, &protocols, network.model.outputs());
-    let begun = Instant::now();
     let mut report = Report {
         model: path.display().to_string(),
         images: images.about.clone(),
@@ -158,11 +157,30 @@ pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
         interrupted: false,
         seconds: 0.0,
     };
+    let sheets = measure(&bench, &protocols, &shelf, &mut report, screen)?;
+    shelf.report(&report)?;
+    if !shelf.pictures(&sheets, (images.rows, images.cols))? {
+        screen.note("no image fell: there is no picture to draw");
+    }
+    show(&report, args, protocols.len(), screen)
+}
+
+/// Every eps, until Ctrl-C: figures into the report, images onto the shelf.
+fn measure(
+    bench: &Bench<'_>,
+    protocols: &[Protocol],
+    shelf: &Shelf<'_>,
+    report: &mut Report,
+    screen: &Screen,
+) -> Result<Vec<Sheet>> {
+    let begun = Instant::now();
+    let watch = Watch::new(screen, protocols, bench.images.names.len());
     let mut sheets = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
         watch.begin(i);
         let Measured { block, worst, sheet, interrupted } = bench.measure(protocol, &watch)?;
-        shelf.images(&worst, images.labels.len(), (protocols.len() > 1).then_some(protocol.ball.eps))?;
+        let several = protocols.len() > 1;
+        shelf.images(&worst, bench.images.labels.len(), several.then_some(protocol.ball.eps))?;
         report.blocks.push(block);
         sheets.push(sheet);
         if interrupted {
@@ -171,12 +189,7 @@ pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
         }
     }
     report.seconds = begun.elapsed().as_secs_f64();
-    drop(watch);
-    shelf.report(&report)?;
-    if !shelf.pictures(&sheets, (images.rows, images.cols))? {
-        screen.note("no image fell: there is no picture to draw");
-    }
-    show(&report, args, protocols.len(), screen)
+    Ok(sheets)
 }
 
 /// Prints what was measured, and how it ended.
