@@ -116,12 +116,13 @@ impl<'a> Watch<'a> {
 fn work(attack: &Attack, outputs: usize) -> f64 {
     let others = outputs.saturating_sub(1).max(1);
     match *attack {
-        Attack::Pgd { steps, restarts, .. } | Attack::Apgd { steps, restarts, .. } => (steps * restarts) as f64,
+        Attack::Fgsm => 1.0,
+        Attack::Pgd { steps, restarts, .. }
+        | Attack::Apgd { steps, restarts, .. }
+        | Attack::Smooth { steps, restarts } => (steps * restarts) as f64,
         Attack::Targeted { steps, restarts } => (steps * restarts * others) as f64,
         Attack::ApgdTargeted { steps, targets, restarts } => (steps * targets.min(others) * restarts) as f64,
         Attack::Square { queries } => FORWARD * queries as f64,
         Attack::Random { tries } => FORWARD * tries as f64,
-        // FGSM, or one that is new to this estimate.
-        _ => 1.0,
     }
 }

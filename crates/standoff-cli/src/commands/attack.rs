@@ -29,9 +29,9 @@ The answer is a bracket: attacks show how much accuracy is left at most, interva
 how much is left at least. An image counts as fallen once its stored form alone, evaluated
 afresh, is misclassified and inside the ball.
 
-Attacks: fgsm, pgd, targeted, apgd-ce, apgd-margin, apgd-dlr, apgd-t, square, random. A number
-is the budget: pgd40 has 40 steps, pgd100x10 also 10 restarts, apgd-t50x9 goes for 9 classes,
-square1000 asks 1,000 times. PGD has options: pgd40:step=0.01,start=clean,loss=margin.
+Attacks: fgsm, pgd, targeted, apgd-ce, apgd-margin, apgd-dlr, apgd-t, smooth, square, random.
+A number is the budget: pgd40 has 40 steps, pgd100x10 also 10 restarts, apgd-t50x9 goes for 9
+classes, square1000 asks 1,000 times. PGD has options: pgd40:step=0.01,start=clean,loss=margin.
 
 Examples:
   standoff attack model.safetensors --limit 500
