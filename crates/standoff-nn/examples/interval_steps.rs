@@ -6,6 +6,7 @@
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Point, Training};
+use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
 use standoff_nn::data::ImageSet;
 use standoff_nn::model::weights::Metadata;
 use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Labelled, Order, Ramp, certify};
@@ -61,6 +62,9 @@ fn main() -> Result<()> {
         let gain = given.number(gain, 1.0)? as f32;
         start[view.range.clone()].iter_mut().for_each(|w| *w *= gain);
     }
+    if let Some(file) = given.0.get("from") {
+        start = Weights::load_for(&model, Path::new(file))?.parameters;
+    }
     let mut game = IntervalGame::new(&model, train, &options, threads)?;
     let recipe = Recipe::adam(AdamOptions::default(), schedule);
     let method = Train::new(&game, Reply::Held, &recipe)?;
@@ -96,5 +100,20 @@ fn main() -> Result<()> {
         let proof = certify(&engine, &pixels, &labels, Region::image(eps))?;
         println!("proven at {eps}: {} of 10,000 in {:.1} s", proof.count(), begun.elapsed().as_secs_f64());
     }
+    let attacked = given.number("attack", 0.0)? as usize;
+    if attacked > 0 {
+        attack(&engine, &pixels[..attacked * 784], &labels[..attacked], at)?;
+    }
     Ok(())
+}
+
+/// The standard ensemble beside the proof, image by image.
+fn attack(engine: &Engine, images: &[f32], labels: &[u16], eps: f32) -> Result<()> {
+    let proof = certify(engine, images, labels, Region::image(eps))?;
+    let victims = Victims { images, labels };
+    let found = ensemble(engine, victims, &Protocol::standard(f64::from(eps)), &Run::new(1))?;
+    let broken = (0..labels.len()).filter(|&i| proof.certified[i] && !found.stands(i)).count();
+    let (n, right, left, proven) = (labels.len(), found.correct(), found.left(), proof.count());
+    println!("at {eps}, of {n}: {right} right, {left} under the ensemble, {proven} proven, {broken} of these broken");
+    if broken > 0 { Err("a proof is wrong".into()) } else { Ok(()) }
 }

@@ -7,6 +7,7 @@ use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Need, Point, Training};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
+use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
 use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Labelled, Order, Ramp, certify};
 use standoff_nn::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Region, Samples, Shape};
 use std::sync::Arc;
@@ -160,6 +161,30 @@ fn training_certifies_and_no_attack_breaks_what_is_certified() {
             }
         }
     }
+}
+
+#[test]
+fn the_standard_ensemble_breaks_nothing_that_is_certified() {
+    let mut stream = Stream::new(59);
+    let (model, data) = (small(), labelled(300, &mut stream));
+    let (images, labels) = stripes(60, &mut stream);
+    let mut engine = Engine::new(&model, 1).expect("engine");
+    engine.set_weights(&trained(&model, &data, 150, 1)).expect("finite");
+    let mut open = 0;
+    // From where nearly all are certified to where hardly any is.
+    for eps in [0.2_f32, 0.28, 0.32, 0.36] {
+        let proof = certify(&engine, &images, &labels, Region::image(eps)).expect("bounds");
+        let victims = Victims { images: &images, labels: &labels };
+        let found = ensemble(&engine, victims, &Protocol::standard(f64::from(eps)), &Run::new(3)).expect("finite");
+        for i in 0..60 {
+            assert!(!proof.certified[i] || found.stands(i), "eps {eps}: certified sample {i} falls");
+            let worst = (0..3).filter(|&j| j != usize::from(labels[i])).map(|j| proof.margins[i * 3 + j]);
+            let worst = worst.fold(f64::NEG_INFINITY, f64::max);
+            assert!(found.margins[i] <= worst as f32, "eps {eps}: sample {i} is above its bound");
+        }
+        open += 60 - proof.count();
+    }
+    assert!((10..230).contains(&open), "{open} of 240 are not certified: the test says little");
 }
 
 #[test]
