@@ -2,6 +2,8 @@
 
 pub mod checkpoint;
 pub mod curve;
+mod events;
+mod log;
 pub mod run;
 pub(crate) mod runs;
 

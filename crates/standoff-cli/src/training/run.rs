@@ -14,6 +14,7 @@ use standoff_nn::Weights;
 
 use super::checkpoint::{self, Checkpoint};
 use super::curve::Curve;
+use super::log::Log;
 use crate::files;
 
 /// What runs share with whoever watches them.
@@ -84,7 +85,6 @@ pub struct Pace {
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const RESULT: &str = "result.json";
-const METRICS: &str = "metrics.jsonl";
 /// The losses of every epoch.
 pub const CURVE: &str = "epochs.csv";
 const MODEL: &str = "model.safetensors";
@@ -108,8 +108,7 @@ pub struct Run<'g, S: Subject> {
     training: Training<'g, S::Game>,
     subject: S,
     pace: Pace,
-    /// The lines of `metrics.jsonl` so far.
-    metrics: String,
+    log: Log,
     curve: Curve,
     /// Seconds spent before this process.
     before: f64,
@@ -119,13 +118,22 @@ pub struct Run<'g, S: Subject> {
 impl<'g, S: Subject> Run<'g, S> {
     /// Begins, or goes on from the checkpoint in the folder.
     pub fn open(training: Training<'g, S::Game>, subject: S, pace: Pace, control: &Control) -> Result<Self> {
-        let curve = Curve::new(pace.epoch);
-        let mut run =
-            Self { training, subject, pace, metrics: String::new(), curve, before: 0.0, begun: Instant::now() };
-        if let Some(warning) = run.restore()? {
-            control.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        let (mut curve, mut training) = (Curve::new(pace.epoch), training);
+        let found = Checkpoint::latest(&pace.folder.join(CHECKPOINT))?;
+        let (mut metrics, mut before) = ("", 0.0);
+        if let Some((state, warning)) = &found {
+            let mut restorer = state.restorer();
+            training.visit(&mut restorer);
+            restorer.finish()?;
+            curve.restore(state).ok_or_else(|| {
+                anyhow!("the checkpoint in {} has no losses; it is of another version", files::name(&pace.folder))
+            })?;
+            before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
+            metrics = state.get("metrics").unwrap_or_default();
+            control.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(warning.clone());
         }
-        Ok(run)
+        let log = Log::open(&pace.folder, metrics, before)?;
+        Ok(Self { training, subject, pace, log, curve, before, begun: Instant::now() })
     }
 
     fn seconds(&self) -> f64 {
@@ -174,13 +182,7 @@ impl<'g, S: Subject> Run<'g, S> {
             line.map_err(
                 |error| if self.subject.fault(self.training.game()).is_some() { self.diverged() } else { error },
             )?;
-        // A run that goes on from here has measured this step before.
-        let already = self.metrics.lines().last().is_some_and(|l| l.starts_with(&format!("{{\"step\":{step},")));
-        if !already {
-            self.metrics.push_str(&serde_json::to_string(&line)?);
-            self.metrics.push('\n');
-            files::write(&self.path(METRICS), &self.metrics)?;
-        }
+        self.log.push(step, &line)?;
         Ok(line)
     }
 
@@ -199,22 +201,8 @@ impl<'g, S: Subject> Run<'g, S> {
         self.training.visit(&mut state.saver());
         self.curve.save(&mut state);
         state.set("seconds", &self.seconds());
-        state.set("metrics", &self.metrics);
+        state.set("metrics", &self.log.text());
         state.save(&self.path(CHECKPOINT))
-    }
-
-    fn restore(&mut self) -> Result<Option<String>> {
-        let Some((state, warning)) = Checkpoint::latest(&self.path(CHECKPOINT))? else { return Ok(None) };
-        let mut restorer = state.restorer();
-        self.training.visit(&mut restorer);
-        restorer.finish()?;
-        let curve = self.curve.restore(&state);
-        curve.ok_or_else(|| {
-            anyhow!("the checkpoint in {} has no losses; it is of another version", files::name(&self.pace.folder))
-        })?;
-        self.before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
-        self.metrics = state.get("metrics").unwrap_or_default().to_owned();
-        Ok(warning)
     }
 
     /// Judges, and writes the model, the losses and the result, which comes last: who finds it finds everything.
