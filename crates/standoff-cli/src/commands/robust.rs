@@ -80,7 +80,11 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "all|proven|N")]
     targets: Option<String>,
 
-    /// The steps after which they are chosen
+    /// Steps of the probe that chooses them; 0 for none
+    #[arg(long, value_name = "K")]
+    probe: Option<usize>,
+
+    /// Steps of the attack after which they are chosen, without a probe
     #[arg(long, value_name = "K")]
     screen_after: Option<usize>,
 
@@ -220,7 +224,21 @@ impl RobustArgs {
         macro_rules! take {
             ($($flag:ident),* $(,)?) => { $(if let Some(v) = &self.$flag { c.$flag = v.clone(); })* };
         }
-        take!(data, limit, model, method, eps, steps, step_size, step_kind, warm_steps, targets, screen_after, lambda);
+        take!(
+            data,
+            limit,
+            model,
+            method,
+            eps,
+            steps,
+            step_size,
+            step_kind,
+            warm_steps,
+            targets,
+            probe,
+            screen_after,
+            lambda
+        );
         take!(beta, kappa, warmup, ramp, optimizer, momentum, batch, order, seed, measure_every);
         if self.init.is_some() {
             c.init.clone_from(&self.init);

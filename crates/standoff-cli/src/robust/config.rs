@@ -83,7 +83,9 @@ pub struct Config {
     pub warm_steps: usize,
     /// Which targets the paper's attack follows to the end: `all`, `proven`, or a number, the most promising.
     pub targets: String,
-    /// The steps after which targets are chosen.
+    /// A number of targets is chosen by a probe of so many steps that reach the edge of the ball; 0 for `screen_after` instead.
+    pub probe: usize,
+    /// Steps of the attack itself after which targets are chosen (`proven`, or a number without a probe).
     pub screen_after: usize,
     /// The regulariser of the answer of each image, in `paper`.
     pub lambda: f64,
@@ -133,6 +135,7 @@ impl Default for Config {
             step_kind: Kind::Sign,
             warm_steps: 0,
             targets: "2".into(),
+            probe: 1,
             screen_after: 2,
             lambda: 0.0,
             beta: 1.0,
@@ -283,6 +286,7 @@ impl Config {
             "all" => Targets::All,
             "proven" => Targets::Proven { after: self.screen_after, slack: self.lambda as f32 },
             number => match number.parse() {
+                Ok(keep) if self.probe > 0 => Targets::Probed { keep, steps: self.probe },
                 Ok(keep) => Targets::Top { keep, after: self.screen_after },
                 Err(_) => {
                     bail!("targets is `{number}`: want `all`, `proven` or a number, how many are followed to the end")

@@ -47,7 +47,8 @@ fn screening_lambda_and_kinds_of_steps_are_told_apart() {
     let all = value("all", &["--targets", "all"]);
     assert_eq!(all.to_bits(), value("proven", &["--targets", "proven", "--screen-after", "3"]).to_bits());
     for (name, more) in [
-        ("two", &["--targets", "2", "--screen-after", "1"][..]),
+        ("two", &["--targets", "2"][..]),
+        ("late", &["--targets", "2", "--probe", "0", "--screen-after", "1"]),
         ("lambda", &["--targets", "all", "--lambda", "0.5"]),
         ("scaled", &["--targets", "all", "--step-kind", "scaled"]),
         ("as-is", &["--targets", "all", "--order", "as-is"]),
