@@ -200,7 +200,9 @@ pub fn judge(engine: &Engine, data: &Grouped, outcome: &mut Outcome) -> Result<(
         let rows = data.group(g);
         labels.extend(rows.iter().map(|&r| data.labels()[r as usize]));
         groups.extend(rows.iter().map(|_| g as u16));
-        scores.push(GroupScore { correct: outcome.group_correct[g], total: rows.len(), loss: outcome.group_losses[g] });
+        // Nobody has no loss.
+        let loss = if rows.is_empty() { f64::NAN } else { outcome.group_losses[g] };
+        scores.push(GroupScore { correct: outcome.group_correct[g], total: rows.len(), loss });
     }
     let fair = fairness(&outcome.predictions, &labels, &groups, engine.model().outputs());
     Ok((scores, fair))
