@@ -26,3 +26,26 @@ pub(super) fn scatter(x: &mut [f32], radius: f32, clip: Option<(f32, f32)>, seed
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scattered(seed: u64, step: Option<u64>) -> Vec<f32> {
+        let mut x = vec![0.05, 0.5, 0.95].repeat(200);
+        scatter(&mut x, 0.1, Some((0.0, 1.0)), seed, step);
+        x
+    }
+
+    #[test]
+    fn starts_are_functions_of_the_seed_and_the_step_and_fill_the_box() {
+        let one = scattered(1, Some(7));
+        assert_eq!(one, scattered(1, Some(7)));
+        for other in [scattered(1, Some(8)), scattered(2, Some(7)), scattered(1, None)] {
+            assert_ne!(one, other);
+        }
+        let middle: Vec<f32> = one.iter().skip(1).step_by(3).map(|v| v - 0.5).collect();
+        assert!(middle.iter().all(|d| d.abs() <= 0.1 + 1e-6) && one.iter().all(|v| (0.0..=1.0).contains(v)));
+        assert!(middle.iter().any(|&d| d > 0.09) && middle.iter().any(|&d| d < -0.09));
+    }
+}
