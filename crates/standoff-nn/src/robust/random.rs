@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     fn scattered(seed: u64, step: Option<u64>) -> Vec<f32> {
-        let mut x = vec![0.05, 0.5, 0.95].repeat(200);
+        let mut x = [0.05, 0.5, 0.95].repeat(200);
         scatter(&mut x, 0.1, Some((0.0, 1.0)), seed, step);
         x
     }
