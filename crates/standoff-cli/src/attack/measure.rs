@@ -183,3 +183,35 @@ fn defects(protocol: &Protocol, result: &Ensemble, fates: &[Fate]) -> Vec<String
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_that_an_attack_breaks_is_said_to_be_a_defect() {
+        let result = Ensemble {
+            natural: vec![true; 2],
+            fallen_to: vec![Some(0), None],
+            images: Vec::new(),
+            margins: vec![1.0, -1.0],
+            attacks: Vec::new(),
+            interrupted: false,
+        };
+        let fate = |i: usize, certified: bool| Fate {
+            image: i,
+            label: "0".to_owned(),
+            natural: true,
+            fallen_to: result.fallen_to[i].map(|_| "fgsm".to_owned()),
+            prediction: "1".to_owned(),
+            margin: 1.0,
+            certified: Some(certified),
+        };
+        let said = |protocol: &Protocol, first: bool| defects(protocol, &result, &[fate(0, first), fate(1, true)]);
+        let standard = Protocol::standard(0.3);
+        assert!(said(&standard, true)[0].starts_with("1 image fell although"), "{:?}", said(&standard, true));
+        assert!(said(&standard, false).is_empty());
+        // The published attacks leave the region that is proven.
+        assert!(said(&Protocol::paper(0.3), true).is_empty());
+    }
+}

@@ -56,9 +56,9 @@ fn accuracies(block: &Block) -> Grid {
         let [low, high] = tally.all.interval().map(|end| format!("{:.2}", 100.0 * end));
         let worst = tally.worst().filter(|_| tally.groups.len() > 1);
         let mut cells = vec![
-            percent(&tally.all),
+            tally.all.percent(),
             format!("{low} to {high}"),
-            worst.map(|class| format!("{} {}", class.name, percent(class))).unwrap_or_default(),
+            worst.map(|class| format!("{} {}", class.name, class.percent())).unwrap_or_default(),
         ];
         cells.extend(attack.map_or_else(Default::default, |row| {
             let passes = count(row.cost.forward + row.cost.gradients);
@@ -85,11 +85,11 @@ fn accuracies(block: &Block) -> Grid {
 /// The two bounds between which the truth lies.
 fn verdict(block: &Block, report: &Report) -> String {
     let images = plural(block.natural.all.total as u64, "image");
-    let left = percent(&block.worst_case.all);
+    let left = block.worst_case.all.percent();
     match &block.certified {
         None => format!("interrupted: the attacks so far leave at most {left} of {images}"),
         Some(proven) => {
-            let proven = percent(&proven.tally.all);
+            let proven = proven.tally.all.percent();
             let mut text = format!("certified at least {proven}, attacks leave at most {left} of {images}");
             if report.protocol == "paper" {
                 text += "; the published attacks may leave the ball and [0, 1], where the certificate does not hold";
@@ -106,8 +106,4 @@ fn classes(block: &Block) -> Grid {
         (name.to_owned(), tally.groups.iter().map(cell).collect())
     };
     Grid { corner: "attack", layers: vec![""], heads: names, rows: lines(block).into_iter().map(row).collect() }
-}
-
-fn percent(judged: &Judged) -> String {
-    format!("{:.2}%", 100.0 * judged.accuracy())
 }

@@ -69,7 +69,7 @@ pub(crate) struct AttackArgs {
     classes: Option<Vec<u8>>,
 
     /// Only the first N images
-    #[arg(long, value_name = "N", value_parser = parse::count)]
+    #[arg(long, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     limit: Option<u64>,
 
     /// The largest change, of pixels from 0 to 1; several are measured one after the other
@@ -253,6 +253,9 @@ impl<'a> Shelf<'a> {
             let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             if !parent.is_dir() {
                 bail!("cannot write {}: there is no folder {}", files::name(path), files::name(parent));
+            }
+            if path.is_dir() {
+                bail!("cannot write {}: it is a folder, name a file", files::name(path));
             }
         }
         Ok(Self { folder, pictures: both(&args.pictures, "pictures.png"), images: both(&args.save, "adversarial.npy") })

@@ -57,7 +57,7 @@ impl Judgement {
         let worst = self.tally.worst().filter(|_| groups.len() > 1);
         let row = |group: &Judged| {
             let mut cells: Vec<Cell> =
-                [count(group.correct as u64), count(group.total as u64), percent(group)].map(Cell::plain).to_vec();
+                [count(group.correct as u64), count(group.total as u64), group.percent()].map(Cell::plain).to_vec();
             cells[2].style = (worst == Some(group)).then_some(WARN);
             (group.name.clone(), cells)
         };
@@ -69,7 +69,7 @@ impl Judgement {
         };
         let mut out = grid.render(width);
         if let Some(worst) = worst {
-            let _ = writeln!(out, "\nworst group: {}, {}", worst.name, percent(worst));
+            let _ = writeln!(out, "\nworst group: {}, {}", worst.name, worst.percent());
         }
         if let Some(fairness) = self.fairness {
             let shown = |v: f64| if v.is_nan() { "unknown".to_owned() } else { format!("{v:.4}") };
@@ -85,8 +85,4 @@ impl Judgement {
         all["fairness"] = json!(self.fairness);
         all
     }
-}
-
-fn percent(group: &Judged) -> String {
-    format!("{:.2}%", 100.0 * group.accuracy())
 }

@@ -34,6 +34,11 @@ impl Judged {
         self.correct as f64 / self.total as f64
     }
 
+    /// The same for people: `98.30%`.
+    pub fn percent(&self) -> String {
+        format!("{:.2}%", 100.0 * self.accuracy())
+    }
+
     /// The 95 percent interval of the accuracy on samples of the same kind.
     pub fn interval(&self) -> [f64; 2] {
         wilson(self.correct, self.total)

@@ -203,6 +203,8 @@ fn what_cannot_be_attacked_is_refused_before_it_is() {
     refuses(&["--protocol", "paper", "--norm", "l2"], &["--protocol paper", "--norm l2"]);
     refuses(&["--protocol", "papper"], &["paper"]);
     refuses(&["--save", "no/where/a.npy"], &["there is no folder `no/where`"]);
+    refuses(&["--save", "pictures"], &["`pictures`", "it is a folder"]);
+    refuses(&["--limit", "-3"], &["-3 is not a whole number"]);
     refuses(&["--out", "model.safetensors"], &["cannot make the folder"]);
     refuses(&["--model", "model.safetensors"], &["cannot be used with"]);
     scratch.run(&["attack", "gone.safetensors"]).refuses(&["no file `gone.safetensors`"]);
