@@ -177,9 +177,7 @@ fn defects(protocol: &Protocol, result: &Ensemble, fates: &[Fate]) -> Vec<String
     let broken = fates.iter().filter(|f| f.certified == Some(true) && (f.fallen_to.is_some() || !f.natural)).count();
     if protocol.ball.strict && broken > 0 {
         let images = plural(broken as u64, "image");
-        found.push(format!(
-            "{images} fell although they are proven to stand: this is a bug in standoff, please report it"
-        ));
+        found.push(format!("{images} fell although proven to stand: this is a bug in standoff, please report it"));
     }
     found
 }

@@ -20,7 +20,7 @@ use crate::attack::report::Report;
 use crate::attack::{npy, table};
 use crate::files;
 use crate::interrupt;
-use crate::number::short;
+use crate::number::{plural, short};
 use crate::parse;
 use crate::screen::Screen;
 
@@ -210,11 +210,9 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
     }
     let last = report.blocks.last();
     let eps = last.map_or(String::new(), |block| short(block.eps));
-    let attacks = last.map_or(0, |block| block.attacks.len());
-    screen.note(&format!(
-        "interrupted: {} of {planned} eps finished, and {attacks} attacks at eps {eps}",
-        report.blocks.len() - 1
-    ));
+    let attacks = plural(last.map_or(0, |block| block.attacks.len()) as u64, "attack");
+    let finished = report.blocks.len() - 1;
+    screen.note(&format!("interrupted: {finished} of {planned} eps finished, and {attacks} at eps {eps}"));
     Ok(Exit::Interrupted)
 }
 
