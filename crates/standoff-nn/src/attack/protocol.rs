@@ -61,7 +61,7 @@ fn paper_pgd(steps: usize) -> Attack {
 fn standard_attacks() -> Vec<Attack> {
     vec![
         Attack::Apgd { steps: 100, restarts: 1, loss: Climb::Margin },
-        Attack::Smooth { steps: 300, restarts: 1 },
+        Attack::Smooth { steps: 300, restarts: 2 },
         Attack::ApgdTargeted { steps: 50, targets: 9, restarts: 1 },
         Attack::Pgd { steps: 100, restarts: 10, step: None, random_start: true, loss: Climb::CrossEntropy },
         Attack::Square { queries: 2000 },
