@@ -38,7 +38,7 @@ pub enum Targets {
         after: usize,
     },
     /// The `keep` with the largest losses after a probe: so many sign steps of `eps / steps`, which reach the edge of the box. Those
-    /// kept begin anew. A heuristic too, but a better one for its price: short steps do not tell yet who will win.
+    /// kept begin anew. A heuristic too; `docs/robust-game.md` compares them.
     Probed {
         /// How many are attacked.
         keep: usize,
