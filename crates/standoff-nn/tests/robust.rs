@@ -399,25 +399,3 @@ fn a_few_steps_of_adam_lower_every_objective() {
         }
     }
 }
-
-#[test]
-fn wrong_options_are_refused_with_what_was_wanted() {
-    let refused = |options: &Options, want: &str| {
-        let error = RobustGame::new(&small(), data(10, 7), options, 1).expect_err("refused").to_string();
-        assert!(error.contains(want), "{error}");
-    };
-    let good = paper(Targets::All);
-    let with = |attack: Attack| Options { attack, ..good };
-    refused(&with(Attack { eps: f32::NAN, ..good.attack }), "eps is NaN");
-    refused(&with(Attack { size: -1.0, ..good.attack }), "the step of the attack is -1");
-    refused(&with(Attack { start: Start::Random { radius: 0.3 }, ..good.attack }), "from 0 to eps = 0.2");
-    refused(&with(Attack { clip: Some((1.0, 0.0)), ..good.attack }), "want them in order");
-    refused(&paper(Targets::Top { keep: 0, after: 0 }), "want 1 to 4");
-    refused(&paper(Targets::Top { keep: 5, after: 0 }), "want 1 to 4");
-    refused(&paper(Targets::Probed { keep: 5, steps: 1 }), "want 1 to 4");
-    refused(&paper(Targets::Probed { keep: 1, steps: 0 }), "want at least 1");
-    refused(&paper(Targets::Proven { after: 6, slack: 0.0 }), "the attack has 5");
-    refused(&paper(Targets::Proven { after: 1, slack: f32::NAN }), "the slack is NaN");
-    refused(&Options { objective: Objective::Trades { beta: -1.0 }, ..good }, "beta is -1");
-    refused(&Options { batching: batches(11), ..good }, "want 1 to 10");
-}

@@ -190,3 +190,31 @@ impl Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_options_are_refused_with_what_was_wanted() {
+        let refused = |options: Options, want: &str| {
+            let error = options.check(5).unwrap_err().to_string();
+            assert!(error.contains(want), "{error}");
+        };
+        let objective = Objective::Paper { targets: Targets::All };
+        let good = Options { objective, attack: Attack::published(0.2), batching: Batching::Whole, seed: 1 };
+        assert_eq!(good.check(5), Ok(()));
+        let with = |attack: Attack| Options { attack, ..good };
+        let screened = |targets| Options { objective: Objective::Paper { targets }, ..good };
+        refused(with(Attack { eps: f32::NAN, ..good.attack }), "eps is NaN");
+        refused(with(Attack { size: -1.0, ..good.attack }), "the step of the attack is -1");
+        refused(with(Attack { start: Start::Random { radius: 0.3 }, ..good.attack }), "from 0 to eps = 0.2");
+        refused(with(Attack { clip: Some((1.0, 0.0)), ..good.attack }), "want them in order");
+        refused(screened(Targets::Top { keep: 0, after: 0 }), "want 1 to 4");
+        refused(screened(Targets::Probed { keep: 5, steps: 1 }), "want 1 to 4");
+        refused(screened(Targets::Probed { keep: 1, steps: 0 }), "want at least 1");
+        refused(screened(Targets::Proven { after: 12, slack: 0.0 }), "the attack has 11");
+        refused(screened(Targets::Proven { after: 1, slack: f32::NAN }), "the slack is NaN");
+        refused(Options { objective: Objective::Trades { beta: -1.0 }, ..good }, "beta is -1");
+    }
+}
