@@ -39,10 +39,13 @@ fn the_commands_of_the_readme_run() {
     let lines: Vec<String> = readme.lines().filter_map(command_of).collect();
     assert!(lines.len() >= 4, "{lines:?}");
     for mut line in lines.into_iter().filter(|line| !line.contains("game.toml")) {
-        if line.starts_with("standoff fair") {
-            // A minute of training, cut to a moment.
-            line += " --seeds 1 --iterations 6 --batch 60";
-        }
+        // Minutes of work, cut to a moment.
+        line += match line.split(' ').nth(1) {
+            Some("fair") => " --seeds 1 --iterations 6 --batch 60",
+            Some("robust") => " --limit 256",
+            Some("attack") => " --attacks fgsm",
+            _ => "",
+        };
         let mut shell = Command::new("sh");
         shell.current_dir(scratch.path("")).env("PATH", &path).args(["-c", &line]);
         Run::of(shell.output().expect("a shell")).exits(0);
