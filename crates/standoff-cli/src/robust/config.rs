@@ -240,9 +240,18 @@ impl Config {
         ((epochs * n as f64 / self.batch.max(1) as f64).round() as u64).max(1)
     }
 
-    /// The stages in steps.
+    /// The stages in steps: where they end is rounded, so that their sum is what all epochs together make; a stage of less than half a
+    /// step is none.
     pub fn stages(&self, n: usize) -> Vec<(u64, f64)> {
-        self.schedule.iter().map(|&(epochs, rate)| (self.steps_in(epochs, n), rate)).collect()
+        let (mut epochs, mut begin) = (0.0, 0);
+        let stage = |&(length, rate): &(f64, f64)| {
+            epochs += length;
+            let end = self.steps_in(epochs, n);
+            let steps = end - begin;
+            begin = end;
+            (steps > 0).then_some((steps, rate))
+        };
+        self.schedule.iter().filter_map(stage).collect()
     }
 
     /// The optimiser and its schedule, for `n` images.
@@ -323,5 +332,31 @@ impl Config {
     pub fn interval(&self, n: usize) -> IntervalOptions {
         let image = IntervalOptions::image(self.eps as f32, self.ramp_of(n), self.batching());
         IntervalOptions { kappa: self.kappa, ..image }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_add_up_to_all_epochs() {
+        let mut config =
+            Config { batch: 40, schedule: vec![(100.0, 1e-3), (25.0, 1e-4), (10.0, 1e-5)], ..Config::default() };
+        assert_eq!(config.stages(200), [(500, 1e-3), (125, 1e-4), (50, 1e-5)]);
+        config.stretch(1.0);
+        assert_eq!(config.stages(200), [(4, 1e-3), (1, 1e-4)]);
+        config.stretch(0.01);
+        assert_eq!(config.stages(200), [(1, 1e-3)]);
+    }
+
+    #[test]
+    fn every_method_has_an_experiment_that_can_be_run() {
+        for method in [Method::Paper, Method::Madry, Method::Trades, Method::Ibp, Method::Natural] {
+            let config = Config::of(method).expect("an experiment");
+            assert_eq!(config.method, method);
+            config.check().expect("it can be run");
+        }
+        assert_eq!(Config::quick().expect("an experiment").method, Method::Paper);
     }
 }
