@@ -26,6 +26,7 @@ mod live;
 mod race;
 mod rates;
 mod report;
+mod report_page;
 mod screen;
 mod trace;
 mod verdict;

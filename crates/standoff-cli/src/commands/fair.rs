@@ -218,6 +218,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     let results = Results {
         title: config.title.clone(),
         group_names: task.groups.clone(),
+        class_names: task.classes.clone(),
         out_of: (same && task.preprocessing.is_none()).then_some(size),
         runs: done,
         paper: config.paper.clone(),

@@ -12,6 +12,7 @@ mod plan;
 mod predict;
 mod race;
 mod rates;
+mod report;
 mod robust;
 mod solve;
 mod verify;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Robust(Box<robust::RobustArgs>),
     /// Attack a network, and prove what no attack can do
     Attack(Box<attack::AttackArgs>),
+    /// Show runs in the browser: tables, curves, images on one page
+    Report(report::ReportArgs),
     /// Solve a game to a certificate
     Solve(solve::SolveArgs),
     /// Check a point: recompute its certificate from scratch
@@ -66,6 +69,7 @@ impl Command {
             Self::Fair(args) => fair::run(args, screen),
             Self::Robust(args) => robust::run(args, screen),
             Self::Attack(args) => attack::run(args, screen),
+            Self::Report(args) => report::run(args, screen),
             Self::Solve(args) => solve::run(args, screen),
             Self::Verify(args) => verify::run(args, screen),
             Self::Check(args) => check::run(args, screen),

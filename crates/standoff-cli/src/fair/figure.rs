@@ -29,14 +29,19 @@ pub fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
 /// Epoch and largest loss, from the text of `epochs.csv`. Names of groups may hold commas and line breaks, numbers do not: a row of
 /// numbers is one that begins with one.
 fn worst(text: &str) -> Option<Vec<(f64, f64)>> {
-    let row = |line: &str| {
-        let numbers: Option<Vec<f64>> = line.split(',').map(|v| v.parse().ok()).collect();
-        let (epoch, losses) = numbers.as_deref()?.split_first()?;
-        let top = losses.iter().copied().max_by(f64::total_cmp)?;
-        Some((*epoch, top))
-    };
-    let points: Vec<(f64, f64)> = text.lines().filter_map(row).collect();
+    let points: Vec<(f64, f64)> = rows(text).iter().filter_map(|row| largest(row)).collect();
     (!points.is_empty()).then_some(points)
+}
+
+/// The rows of `epochs.csv`: the epoch, then the losses.
+pub(crate) fn rows(text: &str) -> Vec<Vec<f64>> {
+    text.lines().filter_map(|line| line.split(',').map(|v| v.parse().ok()).collect()).collect()
+}
+
+/// The epoch of a row and its largest loss; NaN counts as larger than anything.
+pub(crate) fn largest(row: &[f64]) -> Option<(f64, f64)> {
+    let (epoch, losses) = row.split_first()?;
+    Some((*epoch, losses.iter().copied().max_by(f64::total_cmp)?))
 }
 
 #[cfg(test)]

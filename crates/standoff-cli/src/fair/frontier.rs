@@ -60,8 +60,13 @@ fn name(m: &Measured) -> String {
     if m.variant.method == SWEPT { format!("{SWEPT} {}", m.variant.lambda) } else { m.variant.method.clone() }
 }
 
-/// The trade-off as an SVG file: a point per lambda with its 95 percent intervals, joined in the order of lambda.
+/// The trade-off as an SVG file.
 pub fn svg(results: &Results) -> String {
+    chart(results).file()
+}
+
+/// The trade-off: a point per lambda with its 95 percent intervals, joined in the order of lambda.
+pub(crate) fn chart(results: &Results) -> Chart {
     let (unit, all) = (Unit::of(results), ordered(results));
     let axis = |what: &str| Axis::linear(&format!("{what}, {}", unit.brief()));
     let title = if results.title.is_empty() { "the worst group against the average" } else { &results.title };
@@ -94,7 +99,7 @@ pub fn svg(results: &Results) -> String {
             ..Line::default()
         });
     }
-    chart.file()
+    chart
 }
 
 #[cfg(test)]

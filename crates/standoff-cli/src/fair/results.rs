@@ -50,6 +50,9 @@ pub struct RunResult {
     pub seconds: f64,
     /// For tables only.
     pub fairness: Option<Fairness>,
+    /// For each group: label, prediction, and how many test samples have both; where there are any. Runs of before it was kept have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confusion: Vec<Vec<[usize; 3]>>,
 }
 
 /// How a group was classified.
@@ -94,6 +97,9 @@ pub struct Results {
     pub title: String,
     /// The groups, in the order of every list of them.
     pub group_names: Vec<String>,
+    /// The classes, in the order of their labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub class_names: Vec<String>,
     /// Show counts out of this, as the paper does (1000), when all groups have that size.
     pub out_of: Option<usize>,
     /// The runs, in any order; methods are told in the order of their first run.

@@ -24,17 +24,30 @@ pub fn render(results: &Results, width: usize) -> String {
     let measured = summarise(results);
     let _ = writeln!(out, "{}", paint(DIM, &wrapped(&caption(results, &unit, &measured), width)));
     out.push_str(&accuracies(results, &unit, &measured).render(width));
-    section(&mut out, &paired(results, &unit), width);
-    if let Some(choice) = &results.choice {
-        section(&mut out, &chosen(choice), width);
+    for part in further(results, &unit) {
+        section(&mut out, &part, width);
     }
-    section(&mut out, &treatment(results), width);
-    section(&mut out, &training(results), width);
-    section(&mut out, &certificates(results), width);
     if let Some(text) = in_short(results, &unit, &measured) {
         let _ = writeln!(out, "\n{}", wrapped(&text, width));
     }
     out
+}
+
+/// What stands below the accuracies; some without rows.
+fn further(results: &Results, unit: &Unit) -> Vec<(String, Grid)> {
+    let mut all = vec![paired(results, unit)];
+    all.extend(results.choice.as_ref().map(chosen));
+    all.extend([treatment(results), training(results), certificates(results)]);
+    all
+}
+
+/// Every table with its heading, and the whole in short, for a page.
+pub(crate) fn tables(results: &Results) -> (Vec<(String, Grid)>, Option<String>) {
+    let (unit, measured) = (Unit::of(results), summarise(results));
+    let mut all = vec![(caption(results, &unit, &measured), accuracies(results, &unit, &measured))];
+    all.extend(further(results, &unit));
+    all.retain(|(_, grid)| !grid.rows.is_empty());
+    (all, in_short(results, &unit, &measured))
 }
 
 /// A heading and its grid; nothing without rows.

@@ -1,5 +1,6 @@
 //! One run of `standoff fair`: a method from a seed, how it is measured on the way, and how it is judged.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
@@ -185,9 +186,23 @@ impl Subject for Learner<'_> {
             seconds: end.seconds,
             // Groups by label are predicted differently by intent.
             fairness: self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label()).then_some(fair),
+            confusion: confusion(&self.task.test, &self.outcome.predictions),
         };
         Ok((self.task.weights(&training.point().x, self.config.scale)?, result))
     }
+}
+
+/// For each group: label, prediction, and how many have both. Predictions are in the order of the groups.
+fn confusion(data: &Grouped, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
+    let mut said = predictions.iter();
+    let group = |g: usize| {
+        let mut counts = BTreeMap::new();
+        for (&row, &prediction) in data.group(g).iter().zip(&mut said) {
+            *counts.entry((data.labels()[row as usize], prediction)).or_insert(0) += 1;
+        }
+        counts.into_iter().map(|((label, prediction), n)| [label.into(), prediction.into(), n]).collect()
+    };
+    (0..data.groups()).map(group).collect()
 }
 
 /// Correct answers and loss per group, and how evenly the answers fall.

@@ -39,7 +39,9 @@ pub(super) fn sheet(charts: &[Chart], columns: usize) -> String {
 /// The chart as an `<svg>` element, placed there if it stands inside another, with that style sheet inside.
 pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
     let (w, h) = chart.size;
-    let legend = Legend::new(&chart.lines, h - TOP - BOTTOM);
+    let legend = if chart.below { Legend::below(&chart.lines, w) } else { Legend::new(&chart.lines, h - TOP - BOTTOM) };
+    // What the legend takes: of the width, and of the height in addition.
+    let (beside, under) = if chart.below { (0.0, legend.height() + 8.0) } else { (legend.width(), 0.0) };
     let values = |of: fn(&(f64, f64)) -> f64| {
         let points = chart.lines.iter().flat_map(move |l| l.points.iter().map(of));
         points.chain(chart.lines.iter().flat_map(Line::bars).flat_map(move |bar| bar.map(|end| of(&end))))
@@ -47,12 +49,12 @@ pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
     let y = Scale::fit(&chart.y, values(|p| p.1), (h - BOTTOM, TOP));
     let numbers = y.ticks().iter().flat_map(|t| &t.label).map(|l| width(l, 12.0)).fold(0.0, f64::max);
     let left = numbers + 34.0;
-    let right = (w - RIGHT - legend.width()).max(left + 80.0);
+    let right = (w - RIGHT - beside).max(left + 80.0);
     let x = Scale::fit(&chart.x, values(|p| p.0), (left, right));
     let frame = Rect { left, top: TOP, right, bottom: h - BOTTOM };
 
     let mut svg = Svg::default();
-    let size = (px(w), px(h));
+    let size = (px(w), px(h + under));
     let place = |v: f64| if v > 0.0 { px(v) } else { String::new() };
     let view = format!("0 0 {} {}", size.0, size.1);
     svg.open(
@@ -67,6 +69,8 @@ pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
             ("width", &size.0),
             ("height", &size.1),
             ("viewBox", &view),
+            ("data-x", &x.tell()),
+            ("data-y", &y.tell()),
         ],
     );
     if !style.is_empty() {
@@ -76,7 +80,8 @@ pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
     svg.text("title", (left, 20.0), Anchor::Start, &chart.title);
     axes(&mut svg, chart, (&x, &y), &frame);
     lines(&mut svg, chart, (&x, &y), frame);
-    legend.draw(&mut svg, &chart.lines, right, TOP);
+    let corner = if chart.below { (0.0, h) } else { (right, TOP) };
+    legend.draw(&mut svg, &chart.lines, corner.0, corner.1);
     svg.close("svg");
     svg.out
 }

@@ -17,6 +17,8 @@ pub(super) struct Legend {
     columns: usize,
     name: f64,
     note: f64,
+    /// Row by row across the width, and not column by column.
+    across: bool,
 }
 
 impl Legend {
@@ -24,7 +26,20 @@ impl Legend {
     pub(super) fn new(lines: &[Line], height: f64) -> Self {
         let rows = ((height / ROW).floor() as usize).max(1);
         let widest = |text: fn(&Line) -> &str| lines.iter().map(|l| BOLD * width(text(l), SIZE)).fold(0.0, f64::max);
-        Self { rows, columns: lines.len().div_ceil(rows), name: widest(|l| &l.name), note: widest(|l| &l.note) }
+        let (name, note) = (widest(|l| &l.name), widest(|l| &l.note));
+        Self { rows, columns: lines.len().div_ceil(rows), name, note, across: false }
+    }
+
+    /// For these lines, below a chart of that width.
+    pub(super) fn below(lines: &[Line], width: f64) -> Self {
+        let beside = Self::new(lines, f64::INFINITY);
+        let columns = ((width / (beside.column() + 2.0 * GAP)).floor() as usize).clamp(1, lines.len().max(1));
+        Self { rows: lines.len().div_ceil(columns), columns, across: true, ..beside }
+    }
+
+    /// The height of all rows.
+    pub(super) fn height(&self) -> f64 {
+        self.rows as f64 * ROW
     }
 
     fn column(&self) -> f64 {
@@ -39,8 +54,10 @@ impl Legend {
     /// Draws it with its left edge at `left`.
     pub(super) fn draw(&self, svg: &mut Svg, lines: &[Line], left: f64, top: f64) {
         for (k, line) in lines.iter().enumerate() {
-            let x = left + 2.0 * GAP + (k / self.rows) as f64 * (self.column() + 2.0 * GAP);
-            let y = top + ROW * ((k % self.rows) as f64 + 0.5);
+            let (column, row) =
+                if self.across { (k % self.columns, k / self.columns) } else { (k / self.rows, k % self.rows) };
+            let x = left + 2.0 * GAP + column as f64 * (self.column() + 2.0 * GAP);
+            let y = top + ROW * (row as f64 + 0.5);
             svg.open("g", &[("class", &format!("series {}", line.look.class()))]);
             svg.open("title", &[]);
             svg.out.push_str(&super::escape(&hover(line)));

@@ -97,12 +97,14 @@ pub struct Chart {
     pub lines: Vec<Line>,
     /// Width and height in pixels.
     pub size: (f64, f64),
+    /// The legend stands below the chart, which grows by it, and not to its right: for narrow columns.
+    pub below: bool,
 }
 
 impl Chart {
     /// A chart without lines.
     pub fn new(title: &str, x: Axis, y: Axis) -> Self {
-        Self { title: title.to_owned(), x, y, lines: Vec::new(), size: (760.0, 400.0) }
+        Self { title: title.to_owned(), x, y, lines: Vec::new(), size: (760.0, 400.0), below: false }
     }
 
     /// The `<svg>` element, for a page that holds [`STYLE`].

@@ -61,6 +61,12 @@ impl Scale {
         self.pixels.0 + part * (self.pixels.1 - self.pixels.0)
     }
 
+    /// The scale in words that a script can read: its kind, the ends of its values, and their pixels.
+    pub(super) fn tell(&self) -> String {
+        let kind = if self.kind == Kind::Log { "log" } else { "linear" };
+        format!("{kind} {:?} {:?} {} {}", self.from, self.to, self.pixels.0, self.pixels.1)
+    }
+
     /// The ticks, in ascending order.
     pub(super) fn ticks(&self) -> Vec<Tick> {
         match self.kind {

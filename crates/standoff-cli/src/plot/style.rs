@@ -31,7 +31,12 @@ impl Look {
             (_, true) => " faint",
             _ => "",
         };
-        format!("k{}{weight}", self.number % COLOURS)
+        format!("k{}{weight}", self.colour())
+    }
+
+    /// Which of the colours.
+    pub(crate) fn colour(self) -> usize {
+        self.number % COLOURS
     }
 
     /// The dash pattern; empty for solid.

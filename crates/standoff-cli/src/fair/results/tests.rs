@@ -19,6 +19,7 @@ pub(crate) fn run(method: &str, lambda: f64, seed: u64, correct: &[usize]) -> Ru
         seconds: 61.5,
         variation: 2.5,
         fairness: None,
+        confusion: Vec::new(),
     }
 }
 
@@ -38,6 +39,7 @@ pub(crate) fn example() -> Results {
     Results {
         title: "fair-gd".to_owned(),
         group_names: ["T-shirt/top", "Coat", "Shirt"].map(str::to_owned).to_vec(),
+        class_names: Vec::new(),
         out_of: Some(1000),
         runs,
         paper: vec![PaperRow {

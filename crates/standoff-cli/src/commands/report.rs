@@ -1,0 +1,47 @@
+//! `standoff report`: runs as a page for the browser.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueHint};
+
+use crate::Exit;
+use crate::files;
+use crate::number::plural;
+use crate::report_page;
+use crate::screen::Screen;
+
+const AFTER: &str = "\
+The page is one file that loads nothing: it can be sent, archived and printed. Several runs are
+also compared side by side. What is missing or damaged in a run is said on the page.
+
+Examples:
+  standoff report runs/fair-1
+  standoff report runs/fair-1 runs/fair-2 -o fair.html
+  standoff report runs/robust-1 runs/attack --title \"Robust networks\"";
+
+/// The arguments of `standoff report`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(crate) struct ReportArgs {
+    /// Folders of `fair`, `robust`, or `attack --out`
+    #[arg(value_name = "RUN", required = true, value_hint = ValueHint::DirPath)]
+    runs: Vec<PathBuf>,
+
+    /// The page to write
+    #[arg(short, long, value_name = "FILE.html", default_value = "report.html", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+
+    /// What stands above it [default: the title of the run]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+pub(crate) fn run(args: &ReportArgs, screen: &mut Screen) -> Result<Exit> {
+    let page = report_page::make(&args.runs, args.title.as_deref())?;
+    files::replace(&args.out, page.html.as_bytes())?;
+    page.notes.iter().for_each(|note| screen.warn(note));
+    let runs = plural(args.runs.len() as u64, "run");
+    screen.note(&format!("{runs} in {}, {} kB", files::name(&args.out), page.html.len().div_ceil(1000)));
+    Ok(Exit::Done)
+}

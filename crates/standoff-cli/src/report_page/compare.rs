@@ -1,0 +1,138 @@
+//! Several runs side by side: their figures in one table, their curves in one chart, and what their configurations differ in.
+
+use super::html;
+use super::load::{Kind, Loaded};
+use super::robust;
+use super::track::Track;
+use crate::fair::grid::{Cell, Grid};
+use crate::fair::results::Results;
+use crate::fair::statistics::{Measured, summarise};
+use crate::plot::{Axis, Chart, End, Join, Line, Look};
+
+/// The section; nothing for a single run.
+pub(super) fn render(out: &mut String, runs: &[Loaded]) {
+    if runs.len() < 2 {
+        return;
+    }
+    out.push_str("<section id=\"compared\"><h2>Side by side</h2>\n");
+    fair(out, runs);
+    trained(out, runs);
+    attacked(out, runs);
+    differences(out, runs);
+    out.push_str("</section>\n");
+}
+
+type Fair<'a> = (&'a str, &'a Results, &'a [Track]);
+
+fn fair(out: &mut String, runs: &[Loaded]) {
+    let own = |run| match run {
+        &Loaded { ref name, kind: Kind::Fair { ref results, ref tracks }, .. } => {
+            Some((name.as_str(), results, &tracks[..]))
+        }
+        _ => None,
+    };
+    let found: Vec<Fair<'_>> = runs.iter().filter_map(own).collect();
+    if found.len() < 2 {
+        return;
+    }
+    let row = |name: &str, m: &Measured| {
+        let cell = |s: &crate::fair::statistics::Summary| {
+            let s = s.times(100.0);
+            let half = s.half.map(|h| format!("\u{b1} {h:.2}")).unwrap_or_default();
+            let mean = if s.mean.is_nan() { "-".to_owned() } else { format!("{:.2}", s.mean) };
+            Cell { lines: vec![mean, half], style: None }
+        };
+        let seeds = Cell::plain(m.worst.count.to_string());
+        (format!("{name}: {}", m.label), vec![cell(&m.worst), cell(&m.average), seeds])
+    };
+    let rows = found.iter().flat_map(|(name, results, _)| summarise(results).into_iter().map(|m| row(name, &m)));
+    let heads = ["worst group", "average", "seeds"].map(str::to_owned).to_vec();
+    let grid = Grid { corner: "run and method", layers: vec!["", "95%"], heads, rows: rows.collect() };
+    html::table(out, "test accuracy in percent, mean over seeds", &grid);
+    curves(out, &found);
+}
+
+/// A chart for every method that two runs share.
+fn curves(out: &mut String, runs: &[Fair<'_>]) {
+    let mut methods: Vec<&str> = Vec::new();
+    for label in runs.iter().flat_map(|run| run.2).map(|track| track.label.as_str()) {
+        if !methods.contains(&label) {
+            methods.push(label);
+        }
+    }
+    out.push_str("<div class=\"figures\">\n");
+    for method in methods {
+        let title = format!("{method}: training loss of the worst group");
+        let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("largest group loss"));
+        for (i, (name, _, tracks)) in runs.iter().enumerate() {
+            for track in tracks.iter().filter(|track| track.label == method) {
+                let points = track.points(|m| (m.step as f64, m.largest()));
+                chart.lines.push(Line { name: (*name).to_owned(), points, look: Look::of(i), ..Line::default() });
+            }
+        }
+        if chart.lines.len() > 1 {
+            html::figure(out, chart, "On all training data, of the first seed of each run.");
+        }
+    }
+    out.push_str("</div>\n");
+}
+
+fn trained(out: &mut String, runs: &[Loaded]) {
+    let own = |run| match run {
+        &Loaded { ref name, kind: Kind::Robust { ref result, ref track }, .. } => {
+            Some((name.as_str(), result.as_ref(), &**track))
+        }
+        _ => None,
+    };
+    let found: Vec<_> = runs.iter().filter_map(own).collect();
+    if found.len() < 2 {
+        return;
+    }
+    let done: Vec<_> = found.iter().filter_map(|(name, result, _)| Some((*name, (*result)?))).collect();
+    if !done.is_empty() {
+        robust::verdicts(out, &done);
+    }
+    robust::figures(out, &found.iter().map(|(name, _, track)| (*name, *track)).collect::<Vec<_>>());
+}
+
+/// What attacks leave at most and what is proven at least, of every network.
+fn attacked(out: &mut String, runs: &[Loaded]) {
+    let mut chart = Chart::new("accuracy against eps", Axis::linear("eps"), Axis::linear("accuracy in percent"));
+    (chart.y.lower, chart.y.upper) = (Some(0.0), Some(100.0));
+    let mut found = 0;
+    for run in runs {
+        let Kind::Attack { report, .. } = &run.kind else { continue };
+        for (points, what) in report.bracket().into_iter().zip(["worst case", "certified"]) {
+            // The proof has the colour of the attack, and another dash.
+            let look = Look::of(found % 6 + if what == "certified" { 6 } else { 0 });
+            let name = format!("{}: {what}", run.name);
+            chart.lines.push(Line { name, points, look, join: Join::Marked, end: End::Dot, ..Line::default() });
+        }
+        found += 1;
+    }
+    if found > 1 {
+        out.push_str("<div class=\"figures\">\n");
+        html::figure(out, chart, "What all attacks together leave, and what is proven: the truth lies between.");
+        out.push_str("</div>\n");
+    }
+}
+
+/// The keys whose values differ, of runs by the same command.
+fn differences(out: &mut String, runs: &[Loaded]) {
+    for command in ["standoff fair", "standoff robust"] {
+        let own: Vec<&Loaded> = runs.iter().filter(|run| run.command() == command).collect();
+        let mut keys: Vec<&String> = own.iter().flat_map(|run| run.config.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        let told = |run: &Loaded, key: &str| run.config.get(key).map_or_else(|| "-".to_owned(), ToString::to_string);
+        keys.retain(|key| {
+            *key != "title" && *key != "paper" && own.iter().any(|run| told(run, key) != told(own[0], key))
+        });
+        if own.len() > 1 && !keys.is_empty() {
+            let row = |run: &&Loaded| (run.name.clone(), keys.iter().map(|key| Cell::plain(told(run, key))).collect());
+            let heads = keys.iter().map(|key| (*key).clone()).collect();
+            let grid = Grid { corner: "run", layers: vec![""], heads, rows: own.iter().map(row).collect() };
+            html::table(out, &format!("what the configurations of `{command}` differ in"), &grid);
+        }
+    }
+}

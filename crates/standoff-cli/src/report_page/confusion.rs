@@ -1,0 +1,152 @@
+//! What the samples of each group were taken for, summed over the seeds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::html;
+use crate::fair::results::{Results, Variant};
+use crate::number::count;
+use crate::plot::escape;
+
+/// More classes than fit a page are not drawn.
+const MOST: usize = 40;
+
+/// Counts by the name of a row and by prediction; the label tells which is right.
+#[derive(Debug, Default)]
+struct Matrix {
+    title: String,
+    corner: &'static str,
+    /// Name, label, and counts by prediction.
+    rows: Vec<(String, usize, BTreeMap<usize, usize>)>,
+}
+
+/// A matrix of each method, or one of each method and group where groups are not classes.
+pub(super) fn render(out: &mut String, results: &Results) {
+    let mut drawn = String::new();
+    for variant in results.variants() {
+        matrices(results, &variant).iter().for_each(|matrix| draw(&mut drawn, results, matrix));
+    }
+    if drawn.is_empty() {
+        if !results.runs.is_empty() {
+            html::paragraph(
+                out,
+                "soft",
+                "There are no confusion matrices: this run is of before predictions were counted.",
+            );
+        }
+        return;
+    }
+    html::heading(out, "What each group is taken for");
+    html::paragraph(
+        out,
+        "soft",
+        "Test samples over all seeds: the share of the row in percent, and the count. Framed is what is right.",
+    );
+    let _ = writeln!(out, "<div class=\"matrices\">\n{drawn}</div>");
+}
+
+fn matrices(results: &Results, variant: &Variant) -> Vec<Matrix> {
+    let groups = results.group_names.len();
+    let mut counts: Vec<BTreeMap<(usize, usize), usize>> = vec![BTreeMap::new(); groups];
+    for run in results.of(variant) {
+        for (sum, group) in counts.iter_mut().zip(&run.confusion) {
+            for &[label, prediction, n] in group {
+                *sum.entry((label, prediction)).or_insert(0) += n;
+            }
+        }
+    }
+    counts.retain(|group| !group.is_empty());
+    if counts.len() != groups || groups == 0 {
+        return Vec::new();
+    }
+    let title = results.label(variant);
+    let labels = |group: &BTreeMap<(usize, usize), usize>| group.keys().map(|k| k.0).collect::<BTreeSet<_>>();
+    if counts.iter().all(|group| labels(group).len() == 1) {
+        let row = |(g, group): (usize, &BTreeMap<(usize, usize), usize>)| {
+            let label = group.keys().next().map_or(0, |k| k.0);
+            (results.group_names[g].clone(), label, group.iter().map(|(k, n)| (k.1, *n)).collect())
+        };
+        return vec![Matrix { title, corner: "group", rows: counts.iter().enumerate().map(row).collect() }];
+    }
+    let one = |(g, group): (usize, &BTreeMap<(usize, usize), usize>)| {
+        let row = |label: usize| {
+            let own = group.iter().filter(|(k, _)| k.0 == label).map(|(k, n)| (k.1, *n)).collect();
+            (class(results, label), label, own)
+        };
+        let rows = labels(group).into_iter().map(row).collect();
+        Matrix { title: format!("{title}, {}", results.group_names[g]), corner: "is", rows }
+    };
+    counts.iter().enumerate().map(one).collect()
+}
+
+fn class(results: &Results, label: usize) -> String {
+    results.class_names.get(label).cloned().unwrap_or_else(|| format!("class {label}"))
+}
+
+fn draw(out: &mut String, results: &Results, matrix: &Matrix) {
+    // Classes that are right somewhere or that were predicted.
+    let mut columns: BTreeSet<usize> = matrix.rows.iter().map(|row| row.1).collect();
+    columns.extend(matrix.rows.iter().flat_map(|row| row.2.keys()));
+    if columns.len() > MOST {
+        return;
+    }
+    let _ = write!(out, "<div><table class=\"confusion\"><caption>{}</caption>\n<thead><tr>", escape(&matrix.title));
+    let _ = write!(out, "<th>{}</th>", matrix.corner);
+    for &column in &columns {
+        let _ = write!(out, "<th>{}</th>", escape(&class(results, column)));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (name, label, counts) in &matrix.rows {
+        let all: usize = counts.values().sum();
+        let _ = write!(out, "<tr><th>{}</th>", escape(name));
+        for column in &columns {
+            let n = counts.get(column).copied().unwrap_or(0);
+            let share = n as f64 / all.max(1) as f64;
+            let own = if column == label { " own" } else { "" };
+            let _ = write!(
+                out,
+                "<td class=\"h{}{own}\">{:.1}<small>{}</small></td>",
+                heat(share),
+                100.0 * share,
+                count(n as u64)
+            );
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+}
+
+/// Which of the five shades.
+fn heat(share: f64) -> usize {
+    (share * 5.0).ceil().clamp(0.0, 5.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fair::results::tests::{example, run};
+
+    #[test]
+    fn groups_that_are_classes_share_a_matrix_and_others_have_their_own() {
+        let mut results = example();
+        results.runs = vec![run("normal", 0.0, 1, &[850, 840, 660])];
+        results.class_names = results.group_names.clone();
+        results.runs[0].confusion =
+            vec![vec![[0, 0, 850], [0, 2, 150]], vec![[1, 1, 1000]], vec![[2, 0, 340], [2, 2, 660]]];
+        let mut out = String::new();
+        render(&mut out, &results);
+        assert_eq!(out.matches("<table").count(), 1, "{out}");
+        assert!(
+            out.contains("<td class=\"h5 own\">85.0<small>850</small>") && out.contains(">34.0<small>340<"),
+            "{out}"
+        );
+        results.runs[0].confusion[1].push([0, 1, 7]);
+        let mut out = String::new();
+        render(&mut out, &results);
+        assert_eq!(out.matches("<table").count(), 3, "{out}");
+        results.runs[0].confusion.clear();
+        let mut out = String::new();
+        render(&mut out, &results);
+        assert!(out.contains("no confusion matrices") && !out.contains("<table"), "{out}");
+    }
+}

@@ -1,0 +1,158 @@
+//! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and how losses, weights and gaps went.
+
+use super::track::{Measure, Track};
+use super::{confusion, html};
+use crate::fair::results::Results;
+use crate::fair::{frontier, table};
+use crate::plot::{Axis, Chart, Join, Line, Look};
+
+/// The section.
+pub(super) fn render(out: &mut String, results: &Results, tracks: &[Track]) {
+    if results.runs.is_empty() {
+        html::paragraph(out, "", "No run has finished, so there is no table yet.");
+    } else {
+        let (tables, short) = table::tables(results);
+        short.into_iter().for_each(|text| html::paragraph(out, "", &text));
+        tables.iter().for_each(|(caption, grid)| html::table(out, caption, grid));
+    }
+    if !tracks.is_empty() {
+        let seed = tracks[0].seed;
+        html::heading(out, "The way there");
+        html::paragraph(out, "soft", &format!("Curves are of seed {seed}, the first; tables are of all seeds."));
+        out.push_str("<div class=\"figures\">\n");
+        losses(out, tracks);
+        gaps(out, tracks);
+        accuracy(out, results, tracks);
+        sweep(out, results);
+        out.push_str("</div>\n");
+        groups(out, results, tracks);
+    }
+    confusion::render(out, results);
+}
+
+/// A line of a track.
+fn line(i: usize, track: &Track, points: Vec<(f64, f64)>) -> Line {
+    Line { name: track.label.clone(), points, look: Look::of(i), ..Line::default() }
+}
+
+/// The paper's Figure 1.
+fn losses(out: &mut String, tracks: &[Track]) {
+    let by_epoch = tracks.iter().any(|track| !track.epochs.is_empty());
+    let (x, caption) = if by_epoch {
+        (
+            "epoch",
+            "The paper's Figure 1: the largest of the groups' losses in every epoch of training, with and without the regulariser.",
+        )
+    } else {
+        (
+            "step",
+            "The paper's Figure 1, from the measurements (losses by epoch were not kept): the largest of the groups' losses.",
+        )
+    };
+    let mut chart = Chart::new("training loss of the worst group", Axis::linear(x), Axis::log("largest group loss"));
+    for (i, track) in tracks.iter().enumerate() {
+        let points = if by_epoch { track.worst() } else { track.points(|m| (m.step as f64, m.largest())) };
+        chart.lines.push(line(i, track, points));
+    }
+    html::figure(out, chart, caption);
+}
+
+/// X and Y against gradients. A bound of zero has no place on a logarithmic axis: it is said instead.
+fn gaps(out: &mut String, tracks: &[Track]) {
+    let what = ["X, what the network could still gain", "Y, what the weights of the groups could still gain"];
+    for (k, what) in what.into_iter().enumerate() {
+        let label = ["X at most", "Y at most"][k];
+        let title = ["X against gradients", "Y against gradients"][k];
+        let mut chart = Chart::new(title, Axis::linear("gradient evaluations"), Axis::log(label));
+        let mut zero = Vec::new();
+        for (i, track) in tracks.iter().enumerate() {
+            let points = positive(track, k);
+            if points.is_empty() && !track.measures.is_empty() {
+                zero.push(track.label.as_str());
+            }
+            chart.lines.push(line(i, track, points));
+        }
+        let aside =
+            if zero.is_empty() { String::new() } else { format!(" It is 0 throughout for {}.", zero.join(", ")) };
+        html::figure(
+            out,
+            chart,
+            &format!("{what} to first order, by a step of length 1, on all training data.{aside}"),
+        );
+    }
+}
+
+/// A gap where it is positive; where it is zero the line is broken. Nothing if it never is positive.
+pub(super) fn positive(track: &Track, k: usize) -> Vec<(f64, f64)> {
+    let own = |m: &Measure| {
+        let gap = m.gaps()[k];
+        (m.gradients as f64, if gap > 0.0 { gap } else { f64::NAN })
+    };
+    let points = track.points(own);
+    if points.iter().any(|p| p.1 > 0.0) { points } else { Vec::new() }
+}
+
+/// The worst group of the test part, on the way.
+fn accuracy(out: &mut String, results: &Results, tracks: &[Track]) {
+    let Some(run) = results.runs.first() else { return };
+    let sizes: Vec<usize> = run.test.iter().map(|score| score.total).collect();
+    let worst = |m: &Measure| {
+        let shares = m.correct.iter().zip(&sizes).filter(|(_, n)| **n > 0).map(|(c, n)| 100.0 * *c as f64 / *n as f64);
+        (m.step as f64, shares.min_by(f64::total_cmp).unwrap_or(f64::NAN))
+    };
+    let y = Axis::linear("worst group, percent");
+    let mut chart = Chart::new("test accuracy of the worst group", Axis::linear("step"), y);
+    chart.lines.extend(tracks.iter().enumerate().map(|(i, track)| line(i, track, track.points(worst))));
+    html::figure(out, chart, "The smallest accuracy of a group on the test part, as training went on.");
+}
+
+/// The trade-off, where several lambdas were run.
+fn sweep(out: &mut String, results: &Results) {
+    let mut lambdas: Vec<f64> = results.runs.iter().map(|run| run.lambda).filter(|l| *l > 0.0).collect();
+    lambdas.sort_by(f64::total_cmp);
+    lambdas.dedup();
+    if lambdas.len() > 1 {
+        let mut chart = frontier::chart(results);
+        chart.title = "the worst group against the average".to_owned();
+        html::figure(
+            out,
+            chart,
+            "What the worst group costs the average, by lambda; bars are 95 percent intervals of the mean over seeds.",
+        );
+    }
+}
+
+/// Every method's groups: their losses, and their weights where they change.
+fn groups(out: &mut String, results: &Results, tracks: &[Track]) {
+    html::heading(out, "Group by group");
+    out.push_str("<div class=\"figures\">\n");
+    let name = |track: &Track, g: usize| {
+        let named = results.group_names.get(g).or_else(|| track.names.get(g));
+        named.cloned().unwrap_or_else(|| format!("group {}", g + 1))
+    };
+    for track in tracks {
+        let count = track.measures.iter().map(Measure::groups).max().unwrap_or(0);
+        let lines = |of: &dyn Fn(&Measure, usize) -> f64, join: Join| -> Vec<Line> {
+            let one = |g: usize| Line {
+                name: name(track, g),
+                points: track.points(|m| (m.step as f64, of(m, g))),
+                look: Look::of(g),
+                join,
+                ..Line::default()
+            };
+            (0..count).map(one).collect()
+        };
+        let title = format!("{}: loss of each group", track.label);
+        let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("mean training loss"));
+        chart.lines = lines(&Measure::loss, Join::Straight);
+        html::figure(out, chart, "");
+        let title = format!("{}: weight of each group", track.label);
+        let mut chart = Chart::new(&title, Axis::linear("step"), Axis::linear("weight"));
+        (chart.y.lower, chart.y.upper) = (Some(0.0), Some(1.0));
+        chart.lines = lines(&Measure::weight, Join::Straight);
+        let moves = |line: &Line| line.points.iter().any(|p| (p.1 - line.points[0].1).abs() > 1e-6);
+        let caption = if chart.lines.iter().any(moves) { "" } else { "The weights never change." };
+        html::figure(out, chart, caption);
+    }
+    out.push_str("</div>\n");
+}

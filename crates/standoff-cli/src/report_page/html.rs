@@ -1,0 +1,192 @@
+//! The page as text: its frame with a policy that lets nothing in, tables, figures.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use crate::fair::grid::{Cell, Grid};
+use crate::plot::{Chart, Line, STYLE, escape};
+use crate::screen::{GOOD, WARN};
+
+const PAGE_STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Width and height of a chart: about the width of a phone, so that its letters stay legible there.
+const SIZE: (f64, f64) = (440.0, 300.0);
+/// Points of a line beyond which it is thinned.
+const POINTS: usize = 500;
+
+/// A whole page. Only the style sheets and the script that stand in it may act, known by their checksums.
+pub(super) fn page(title: &str, body: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text)));
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src {} {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(SCRIPT),
+        hash(PAGE_STYLE),
+        hash(STYLE)
+    );
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{}</title>\n<style>{PAGE_STYLE}</style>\n<style id=\"plot-style\">{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n{body}</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+        escape(title)
+    )
+}
+
+/// A paragraph.
+pub(super) fn paragraph(out: &mut String, class: &str, text: &str) {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let _ = writeln!(out, "<p{class}>{}</p>", escape(text));
+}
+
+/// A heading within a run.
+pub(super) fn heading(out: &mut String, text: &str) {
+    let _ = writeln!(out, "<h3>{}</h3>", escape(text));
+}
+
+/// A table that sorts by a click on a head; below a number, in small letters, what explains it.
+pub(super) fn table(out: &mut String, caption: &str, grid: &Grid) {
+    out.push_str("<div class=\"wide\"><table class=\"sorts\">\n");
+    if !caption.is_empty() {
+        let _ = writeln!(out, "<caption>{}</caption>", escape(caption));
+    }
+    let _ = write!(out, "<thead><tr><th>{}</th>", escape(grid.corner));
+    for head in &grid.heads {
+        let _ = write!(out, "<th>{}</th>", escape(head));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (name, cells) in &grid.rows {
+        let _ = write!(out, "<tr><th>{}</th>", escape(name));
+        cells.iter().for_each(|cell| data(out, cell, &grid.layers));
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+}
+
+fn data(out: &mut String, cell: &Cell, layers: &[&str]) {
+    let class = match cell.style {
+        Some(style) if style == GOOD => " class=\"good\"",
+        Some(style) if style == WARN => " class=\"warn\"",
+        _ => "",
+    };
+    let mut lines = cell.lines.iter();
+    let first = lines.next().map_or("", String::as_str);
+    let _ = write!(out, "<td><span{class}>{}</span>", escape(first));
+    for (text, layer) in lines.zip(layers.iter().skip(1)).filter(|(text, _)| !text.is_empty()) {
+        let _ = write!(out, "<small><i>{}</i> {}</small>", escape(layer), escape(text));
+    }
+    out.push_str("</td>");
+}
+
+/// A chart and what is to be said of it. Nothing where no line has a point.
+pub(super) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
+    chart.lines.retain(|line| line.points.iter().any(|(x, y)| x.is_finite() && y.is_finite()));
+    if chart.lines.is_empty() {
+        return;
+    }
+    (chart.size, chart.below) = (SIZE, true);
+    for line in chart.lines.iter_mut().filter(|line| line.errors.is_empty()) {
+        line.points = thin(&line.points, POINTS);
+    }
+    let (x, y) = (escape(&chart.x.label), escape(&chart.y.label));
+    let lines = escape(&values(&chart.lines));
+    let _ = writeln!(out, "<figure data-x=\"{x}\" data-y=\"{y}\" data-lines=\"{lines}\">");
+    let _ = writeln!(out, "{}<figcaption>{}</figcaption>\n</figure>", chart.svg(), escape(caption));
+}
+
+/// Name, colour and numbers of every line, for the script: what is not finite is `null`.
+fn values(lines: &[Line]) -> String {
+    let number = |v: f64| {
+        let rounded = format!("{v:.5e}").parse::<f64>().unwrap_or(v);
+        serde_json::to_string(&rounded).unwrap_or_else(|_| "null".to_owned())
+    };
+    let line = |line: &Line| {
+        let name = serde_json::to_string(&line.name).unwrap_or_default();
+        let flat: Vec<String> = line.points.iter().flat_map(|&(x, y)| [number(x), number(y)]).collect();
+        format!("[{name},\"k{}\",[{}]]", line.look.colour(), flat.join(","))
+    };
+    format!("[{}]", lines.iter().map(line).collect::<Vec<_>>().join(","))
+}
+
+/// At most about so many points: of every stretch its lowest and its highest, so that a rough line stays as rough as it is.
+pub(super) fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let stretch = (2 * points.len()).div_ceil(most).max(2);
+    let mut out = Vec::with_capacity(most + 2);
+    for part in points.chunks(stretch) {
+        let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let mut ends: Vec<(f64, f64)> =
+            part.iter().min_by(by).into_iter().chain(part.iter().max_by(by)).copied().collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ends.dedup();
+        out.extend(ends);
+    }
+    // Lines begin and end where they do.
+    for (at, end) in [(0, points[0]), (out.len() - 1, points[points.len() - 1])] {
+        out[at] = end;
+    }
+    out
+}
+
+/// A picture that stands in the page itself.
+pub(super) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
+    let (alt, caption) = (escape(alt), escape(caption));
+    let _ = writeln!(
+        out,
+        "<figure><img alt=\"{alt}\" src=\"data:image/png;base64,{}\"><figcaption>{caption}</figcaption></figure>",
+        base64(png)
+    );
+}
+
+/// Base 64, as in data addresses and policies.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(part.get(i).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            // A missing byte leaves one letter less.
+            let letter = LETTERS[(bits >> (18 - 6 * i) & 63) as usize];
+            out.push(if i <= part.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_agrees_with_the_examples_of_its_standard() {
+        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+
+    #[test]
+    fn a_thinned_line_keeps_its_ends_and_its_extremes() {
+        let mut points: Vec<(f64, f64)> = (0..10_000).map(|i| (f64::from(i), 1.0)).collect();
+        (points[4321].1, points[7777].1) = (9.0, -9.0);
+        let few = thin(&points, 500);
+        assert!(few.len() <= 502, "{}", few.len());
+        assert_eq!((few[0], few[few.len() - 1]), (points[0], points[9999]));
+        assert!(few.contains(&(4321.0, 9.0)) && few.contains(&(7777.0, -9.0)));
+        assert!(few.is_sorted_by(|a, b| a.0 <= b.0));
+    }
+
+    #[test]
+    fn a_figure_without_points_is_not_drawn() {
+        use crate::plot::Axis;
+        let mut chart = Chart::new("nothing", Axis::linear("x"), Axis::log("y"));
+        chart.lines.push(Line { points: vec![(1.0, f64::NAN)], ..Line::default() });
+        let mut out = String::new();
+        figure(&mut out, chart, "");
+        assert_eq!(out, "");
+    }
+}

@@ -1,0 +1,123 @@
+//! `standoff report`: run folders as one page that needs nothing but itself.
+
+mod attacked;
+mod compare;
+mod confusion;
+mod fair;
+mod html;
+mod load;
+mod robust;
+mod track;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::number::plural;
+use crate::plot::escape;
+use load::{Kind, Loaded};
+
+/// A page, and what its makers should know.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) html: String,
+    /// What is missing or damaged, run by run.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The page of these run folders.
+pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
+    let mut runs: Vec<Loaded> = folders.iter().map(|folder| Loaded::read(folder)).collect::<Result<_>>()?;
+    distinguish(&mut runs);
+    let usual = match &runs[..] {
+        [run] if !run.title().is_empty() => run.title().to_owned(),
+        [run] => run.name.clone(),
+        several => plural(several.len() as u64, "run"),
+    };
+    let title = title.unwrap_or(&usual);
+    let mut body = String::new();
+    let _ = writeln!(body, "<h1>{}</h1>", escape(title));
+    let made =
+        format!("Written by standoff {}. Heads of tables sort, curves tell their values.", env!("CARGO_PKG_VERSION"));
+    html::paragraph(&mut body, "soft", &made);
+    contents(&mut body, &runs);
+    compare::render(&mut body, &runs);
+    for (i, run) in runs.iter().enumerate() {
+        section(&mut body, i, run);
+    }
+    if runs.iter().any(|run| !matches!(run.kind, Kind::Fair { .. })) {
+        body.push_str("<section><h2>The paper</h2>\n");
+        robust::paper(&mut body);
+        body.push_str("</section>\n");
+    }
+    let notes = runs.iter().flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", run.name))).collect();
+    Ok(Page { html: html::page(title, &body), notes })
+}
+
+/// Folders of the same name in different places are called by their paths.
+fn distinguish(runs: &mut [Loaded]) {
+    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    for run in runs {
+        if names.iter().filter(|name| **name == run.name).count() > 1 {
+            run.name.clone_from(&run.path);
+        }
+    }
+}
+
+fn contents(out: &mut String, runs: &[Loaded]) {
+    if runs.len() < 2 {
+        return;
+    }
+    out.push_str("<nav><ol>\n<li><a href=\"#compared\">Side by side</a></li>\n");
+    for (i, run) in runs.iter().enumerate() {
+        let what = if run.title().is_empty() { run.command() } else { run.title() };
+        let (name, what) = (escape(&run.name), escape(what));
+        let _ = writeln!(out, "<li><a href=\"#run-{i}\">{name}</a> <span class=\"soft\">{what}</span></li>");
+    }
+    out.push_str("</ol></nav>\n");
+}
+
+fn section(out: &mut String, i: usize, run: &Loaded) {
+    let _ = writeln!(out, "<section class=\"run\" id=\"run-{i}\"><h2>{}</h2>", escape(&run.name));
+    if !run.title().is_empty() {
+        html::paragraph(out, "", run.title());
+    }
+    let _ = writeln!(out, "<p class=\"soft\">{}, kept in <code>{}</code></p>", run.command(), escape(&run.path));
+    if !run.notes.is_empty() {
+        out.push_str("<div class=\"notes\">\n");
+        run.notes.iter().for_each(|note| html::paragraph(out, "", note));
+        out.push_str("</div>\n");
+    }
+    let mut facts: Vec<(String, String)> = run
+        .config
+        .iter()
+        .filter(|(key, _)| *key != "paper" && *key != "title")
+        .map(|(key, value)| (key.clone(), value.to_string()))
+        .collect();
+    match &run.kind {
+        Kind::Fair { results, tracks } => fair::render(out, results, tracks),
+        Kind::Robust { result, track } => {
+            if let Some(result) = result {
+                robust::verdicts(out, &[(&run.name, result)]);
+            }
+            robust::figures(out, &[(&run.name, track)]);
+        }
+        Kind::Attack { report, picture } => {
+            report.render(out, &run.name, picture.as_deref());
+            facts.extend(report.facts());
+        }
+    }
+    if !facts.is_empty() {
+        html::heading(out, "Configuration");
+        out.push_str("<dl class=\"config\">\n");
+        for (key, value) in facts {
+            let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(&key), escape(&value));
+        }
+        out.push_str("</dl>\n");
+    }
+    out.push_str("</section>\n");
+}
+
+#[cfg(test)]
+mod tests;

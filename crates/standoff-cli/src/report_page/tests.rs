@@ -1,0 +1,1 @@
+//! Pages of runs made up for it: whole, unfinished and damaged.
