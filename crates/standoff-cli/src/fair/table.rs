@@ -252,7 +252,9 @@ fn training(results: &Results) -> (String, Grid) {
         };
         let mut cells: Vec<Cell> = (0..results.group_names.len()).map(group).collect();
         cells.push(Cell::plain(format!("{:.4}", over(&spread))));
-        cells.push(Cell::plain(format!("{:.3}", over(&|run| run.variation))));
+        // Runs of before it was kept have none.
+        let variation = over(&|run| run.variation);
+        cells.push(Cell::plain(if variation.is_nan() { "-".to_owned() } else { format!("{variation:.3}") }));
         cells
     };
     let mut heads = results.group_names.clone();

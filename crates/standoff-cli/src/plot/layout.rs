@@ -41,7 +41,7 @@ pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
     let (w, h) = chart.size;
     let legend = if chart.below { Legend::below(&chart.lines, w) } else { Legend::new(&chart.lines, h - TOP - BOTTOM) };
     // What the legend takes: of the width, and of the height in addition.
-    let (beside, under) = if chart.below { (0.0, legend.height() + 8.0) } else { (legend.width(), 0.0) };
+    let (beside, under) = if chart.below { (RIGHT, legend.height() + 8.0) } else { (legend.width(), 0.0) };
     let values = |of: fn(&(f64, f64)) -> f64| {
         let points = chart.lines.iter().flat_map(move |l| l.points.iter().map(of));
         points.chain(chart.lines.iter().flat_map(Line::bars).flat_map(move |bar| bar.map(|end| of(&end))))

@@ -107,7 +107,7 @@ impl Attacked {
     }
 
     /// The section.
-    pub(super) fn render(&self, out: &mut String, name: &str, picture: Option<&[u8]>) {
+    pub(super) fn render(&self, out: &mut String, picture: Option<&[u8]>) {
         let images = self.budgets.first().map_or(0, |b| b.natural.all.total);
         let caption = format!(
             "accuracy in percent on {} images after each attack; in the worst case an image counts only if every attack left it \
@@ -121,7 +121,7 @@ impl Attacked {
             }
         }
         out.push_str("<div class=\"figures\">\n");
-        html::figure(out, self.chart(name), "Every attack alone, all together (worst case), and what is proven.");
+        html::figure(out, self.chart(), "Every attack alone, all together (worst case), and what is proven.");
         out.push_str("</div>\n");
         if let Some(png) = picture {
             let caption = "Above the original, then what was added to it (red is brighter, blue darker), below the sum; each with its \
@@ -148,7 +148,7 @@ impl Attacked {
                     let all = &tally.all;
                     let ends = all.lower.zip(all.upper);
                     let interval = ends.map(|(l, u)| format!("{:.2} to {:.2}", 100.0 * l, 100.0 * u));
-                    let worst = tally.worst.as_ref().map(|w| format!("{} {:.2}", w.name, w.percent()));
+                    let worst = tally.worst.as_ref().map(|w| format!("{}: {:.2}", w.name, w.percent()));
                     let style = match name {
                         "worst case" => Some(WARN),
                         "certified" => Some(GOOD),
@@ -168,9 +168,8 @@ impl Attacked {
         }
     }
 
-    fn chart(&self, name: &str) -> Chart {
-        let title = format!("accuracy against eps: {name}");
-        let mut chart = Chart::new(&title, Axis::linear("eps"), Axis::linear("accuracy in percent"));
+    fn chart(&self) -> Chart {
+        let mut chart = Chart::new("accuracy against eps", Axis::linear("eps"), Axis::linear("accuracy in percent"));
         (chart.y.lower, chart.y.upper) = (Some(0.0), Some(100.0));
         for (i, line) in self.names().into_iter().enumerate() {
             chart.lines.push(Line {

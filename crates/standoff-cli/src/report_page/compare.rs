@@ -62,7 +62,7 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
     }
     out.push_str("<div class=\"figures\">\n");
     for method in methods {
-        let title = format!("{method}: training loss of the worst group");
+        let title = format!("{method}: worst group's loss");
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("largest group loss"));
         for (i, (name, _, tracks)) in runs.iter().enumerate() {
             for track in tracks.iter().filter(|track| track.label == method) {
@@ -129,9 +129,9 @@ fn differences(out: &mut String, runs: &[Loaded]) {
             *key != "title" && *key != "paper" && own.iter().any(|run| told(run, key) != told(own[0], key))
         });
         if own.len() > 1 && !keys.is_empty() {
-            let row = |run: &&Loaded| (run.name.clone(), keys.iter().map(|key| Cell::plain(told(run, key))).collect());
-            let heads = keys.iter().map(|key| (*key).clone()).collect();
-            let grid = Grid { corner: "run", layers: vec![""], heads, rows: own.iter().map(row).collect() };
+            let row = |key: &&String| ((*key).clone(), own.iter().map(|run| Cell::plain(told(run, key))).collect());
+            let heads = own.iter().map(|run| run.name.clone()).collect();
+            let grid = Grid { corner: "key", layers: vec![""], heads, rows: keys.iter().map(row).collect() };
             html::table(out, &format!("what the configurations of `{command}` differ in"), &grid);
         }
     }

@@ -12,7 +12,7 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Track]) {
         html::paragraph(out, "", "No run has finished, so there is no table yet.");
     } else {
         let (tables, short) = table::tables(results);
-        short.into_iter().for_each(|text| html::paragraph(out, "", &text));
+        short.into_iter().for_each(|text| html::paragraph(out, "", &text.replacen("in short", "In short", 1)));
         tables.iter().for_each(|(caption, grid)| html::table(out, caption, grid));
     }
     if !tracks.is_empty() {
@@ -70,7 +70,8 @@ fn gaps(out: &mut String, tracks: &[Track]) {
             if points.is_empty() && !track.measures.is_empty() {
                 zero.push(track.label.as_str());
             }
-            chart.lines.push(line(i, track, points));
+            // Marked: a point between two zeros would not show otherwise.
+            chart.lines.push(Line { join: Join::Marked, ..line(i, track, points) });
         }
         let aside =
             if zero.is_empty() { String::new() } else { format!(" It is 0 throughout for {}.", zero.join(", ")) };
@@ -94,7 +95,8 @@ pub(super) fn positive(track: &Track, k: usize) -> Vec<(f64, f64)> {
 
 /// The worst group of the test part, on the way.
 fn accuracy(out: &mut String, results: &Results, tracks: &[Track]) {
-    let Some(run) = results.runs.first() else { return };
+    let known = tracks.iter().flat_map(|track| &track.measures).any(|m| !m.correct.is_empty());
+    let Some(run) = results.runs.first().filter(|_| known) else { return };
     let sizes: Vec<usize> = run.test.iter().map(|score| score.total).collect();
     let worst = |m: &Measure| {
         let shares = m.correct.iter().zip(&sizes).filter(|(_, n)| **n > 0).map(|(c, n)| 100.0 * *c as f64 / *n as f64);

@@ -48,10 +48,12 @@ pub(super) fn heading(out: &mut String, text: &str) {
 
 /// A table that sorts by a click on a head; below a number, in small letters, what explains it.
 pub(super) fn table(out: &mut String, caption: &str, grid: &Grid) {
-    out.push_str("<div class=\"wide\"><table class=\"sorts\">\n");
+    // Outside of what scrolls, so that it is read without scrolling.
     if !caption.is_empty() {
-        let _ = writeln!(out, "<caption>{}</caption>", escape(caption));
+        paragraph(out, "caption", caption);
     }
+    let label = escape(caption);
+    let _ = writeln!(out, "<div class=\"wide\"><table class=\"sorts\" aria-label=\"{label}\">");
     let _ = write!(out, "<thead><tr><th>{}</th>", escape(grid.corner));
     for head in &grid.heads {
         let _ = write!(out, "<th>{}</th>", escape(head));
@@ -80,12 +82,15 @@ fn data(out: &mut String, cell: &Cell, layers: &[&str]) {
     out.push_str("</td>");
 }
 
-/// A chart and what is to be said of it. Nothing where no line has a point.
+/// A chart and what is to be said of it. Where no line has a point, what is to be said stands alone.
 pub(super) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
     chart.lines.retain(|line| line.points.iter().any(|(x, y)| x.is_finite() && y.is_finite()));
     if chart.lines.is_empty() {
+        let (title, caption) = (escape(&chart.title), escape(caption));
+        let _ = writeln!(out, "<figure><figcaption><b>{title}</b>: nothing to draw. {caption}</figcaption></figure>");
         return;
     }
+    chart.lines.iter_mut().for_each(|line| line.name = shortened(&line.name));
     (chart.size, chart.below) = (SIZE, true);
     for line in chart.lines.iter_mut().filter(|line| line.errors.is_empty()) {
         line.points = thin(&line.points, POINTS);
@@ -94,6 +99,17 @@ pub(super) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
     let lines = escape(&values(&chart.lines));
     let _ = writeln!(out, "<figure data-x=\"{x}\" data-y=\"{y}\" data-lines=\"{lines}\">");
     let _ = writeln!(out, "{}<figcaption>{}</figcaption>\n</figure>", chart.svg(), escape(caption));
+}
+
+/// A name that fits below a chart: the middle of a long one is left out.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 40;
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= MOST {
+        return name.to_owned();
+    }
+    let (head, tail) = (&letters[..MOST / 2], &letters[letters.len() - MOST / 2..]);
+    head.iter().chain(&['\u{2026}']).chain(tail).collect()
 }
 
 /// Name, colour and numbers of every line, for the script: what is not finite is `null`.
@@ -181,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_without_points_is_not_drawn() {
+    fn a_figure_without_points_is_not_drawn_and_says_so() {
         use crate::plot::Axis;
         let mut chart = Chart::new("nothing", Axis::linear("x"), Axis::log("y"));
         chart.lines.push(Line { points: vec![(1.0, f64::NAN)], ..Line::default() });
         let mut out = String::new();
-        figure(&mut out, chart, "");
-        assert_eq!(out, "");
+        figure(&mut out, chart, "It is 0 throughout.");
+        assert!(!out.contains("<svg") && out.contains("<b>nothing</b>") && out.contains("0 throughout"), "{out}");
     }
 }

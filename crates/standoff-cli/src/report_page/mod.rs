@@ -44,7 +44,7 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
     contents(&mut body, &runs);
     compare::render(&mut body, &runs);
     for (i, run) in runs.iter().enumerate() {
-        section(&mut body, i, run);
+        section(&mut body, i, run, runs.len() > 1);
     }
     if runs.iter().any(|run| !matches!(run.kind, Kind::Fair { .. })) {
         body.push_str("<section><h2>The paper</h2>\n");
@@ -78,9 +78,10 @@ fn contents(out: &mut String, runs: &[Loaded]) {
     out.push_str("</ol></nav>\n");
 }
 
-fn section(out: &mut String, i: usize, run: &Loaded) {
+/// A run. Where it is not the only one its title stands below its name, not above the page.
+fn section(out: &mut String, i: usize, run: &Loaded, several: bool) {
     let _ = writeln!(out, "<section class=\"run\" id=\"run-{i}\"><h2>{}</h2>", escape(&run.name));
-    if !run.title().is_empty() {
+    if several && !run.title().is_empty() {
         html::paragraph(out, "", run.title());
     }
     let _ = writeln!(out, "<p class=\"soft\">{}, kept in <code>{}</code></p>", run.command(), escape(&run.path));
@@ -104,7 +105,7 @@ fn section(out: &mut String, i: usize, run: &Loaded) {
             robust::figures(out, &[(&run.name, track)]);
         }
         Kind::Attack { report, picture } => {
-            report.render(out, &run.name, picture.as_deref());
+            report.render(out, picture.as_deref());
             facts.extend(report.facts());
         }
     }
