@@ -21,6 +21,7 @@ use crate::interrupt;
 use crate::number::plural;
 use crate::screen::Screen;
 use crate::training::Control;
+use crate::training::machine;
 use crate::training::runs::{self, Load};
 
 const AFTER: &str = "\
@@ -141,6 +142,10 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
 
+    /// Overwrite the run in that folder
+    #[arg(long, requires = "out")]
+    force: bool,
+
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     resume: Option<PathBuf>,
@@ -178,9 +183,10 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
                 config.check()?;
             }
             task.check(&config)?;
-            let out = runs::new_folder(args.out.as_deref(), "fair")?;
+            let out = runs::new_folder(args.out.as_deref(), "fair", args.force)?;
             // Before anything is trained, so that even a run killed in its first second can be continued.
             files::write(&out.join("config.toml"), &config.to_toml()?)?;
+            machine::save(&out)?;
             (config, task, out)
         }
     };

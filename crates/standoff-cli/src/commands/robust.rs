@@ -16,6 +16,7 @@ use crate::robust::task::Task;
 use crate::robust::train;
 use crate::screen::Screen;
 use crate::training::Control;
+use crate::training::machine;
 use crate::training::runs::{self, Load};
 
 const AFTER: &str = "\
@@ -148,6 +149,10 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
 
+    /// Overwrite the run in that folder
+    #[arg(long, requires = "out")]
+    force: bool,
+
     /// Go on with an interrupted run
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     resume: Option<PathBuf>,
@@ -175,8 +180,9 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
             // What is wrong with the data is said before a folder is made.
             let task = Task::load(&config)?;
             train::check(&task, &config)?;
-            let out = runs::new_folder(args.out.as_deref(), "robust")?;
+            let out = runs::new_folder(args.out.as_deref(), "robust", args.force)?;
             files::write(&out.join("config.toml"), &config.to_toml()?)?;
+            machine::save(&out)?;
             (config, task, out)
         }
     };

@@ -12,6 +12,7 @@ use super::track::Track;
 use crate::fair::results::{Results, RunResult};
 use crate::files;
 use crate::robust::results::RobustResult;
+use crate::training::machine;
 
 /// The largest picture that is put into the page.
 const PICTURE: u64 = 16 << 20;
@@ -23,6 +24,8 @@ pub(super) struct Loaded {
     pub(super) name: String,
     pub(super) path: String,
     pub(super) config: toml::Table,
+    /// Who ran it; runs of before that was kept do not say.
+    pub(super) machine: toml::Table,
     /// What the reader should know.
     pub(super) notes: Vec<String>,
     pub(super) kind: Kind,
@@ -50,7 +53,8 @@ impl Loaded {
             bail!("{shown} is a file; name the folder of a run, such as `runs/fair-1`");
         }
         let mut notes = Vec::new();
-        let config = config(folder, &mut notes);
+        let config = table(folder, "config.toml", &mut notes);
+        let machine = table(folder, machine::FILE, &mut notes);
         let results: Option<Value> = parsed(&folder.join("results.json"), &mut notes);
         let has = |key: &str| results.as_ref().is_some_and(|r| r.get(key).is_some());
         let told = |key: &str| config.contains_key(key);
@@ -68,7 +72,7 @@ impl Loaded {
         };
         let full = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let name = full.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into_owned());
-        Ok(Self { name, path: folder.display().to_string(), config, notes, kind })
+        Ok(Self { name, path: folder.display().to_string(), config, machine, notes, kind })
     }
 
     /// The title that the configuration gives it.
@@ -86,8 +90,9 @@ impl Loaded {
     }
 }
 
-fn config(folder: &Path, notes: &mut Vec<String>) -> toml::Table {
-    let path = folder.join("config.toml");
+/// A file of TOML; empty if there is none, or if it is damaged, which is noted.
+fn table(folder: &Path, name: &str, notes: &mut Vec<String>) -> toml::Table {
+    let path = folder.join(name);
     if !path.is_file() {
         return toml::Table::new();
     }
@@ -95,7 +100,7 @@ fn config(folder: &Path, notes: &mut Vec<String>) -> toml::Table {
     match text.map_err(|e| e.to_string()).and_then(|t| t.parse::<toml::Table>().map_err(|e| e.message().to_owned())) {
         Ok(table) => table,
         Err(why) => {
-            notes.push(format!("config.toml is damaged: {why}"));
+            notes.push(format!("{name} is damaged: {why}"));
             toml::Table::new()
         }
     }

@@ -109,15 +109,23 @@ fn section(out: &mut String, i: usize, run: &Loaded, several: bool) {
             facts.extend(report.facts());
         }
     }
-    if !facts.is_empty() {
-        html::heading(out, "Configuration");
-        out.push_str("<dl class=\"config\">\n");
-        for (key, value) in facts {
-            let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(&key), escape(&value));
-        }
-        out.push_str("</dl>\n");
-    }
+    listed(out, "Configuration", &facts);
+    let machine: Vec<_> = run.machine.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+    listed(out, "Machine", &machine);
     out.push_str("</section>\n");
+}
+
+/// Keys and values below a heading; nothing without any.
+fn listed(out: &mut String, heading: &str, facts: &[(String, String)]) {
+    if facts.is_empty() {
+        return;
+    }
+    html::heading(out, heading);
+    out.push_str("<dl class=\"config\">\n");
+    for (key, value) in facts {
+        let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(key), escape(value));
+    }
+    out.push_str("</dl>\n");
 }
 
 #[cfg(test)]

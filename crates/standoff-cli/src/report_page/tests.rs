@@ -47,7 +47,7 @@ fn well_formed(html: &str) {
         } else if !tag.ends_with('/') && !VOID.contains(&name) {
             open.push(name);
         }
-        if name == "script" || name == "style" {
+        if !tag.starts_with('/') && (name == "script" || name == "style") {
             rest = &rest[rest.find("</").expect("it is closed")..];
         }
     }

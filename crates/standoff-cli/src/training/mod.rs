@@ -4,6 +4,7 @@ pub mod checkpoint;
 pub mod curve;
 mod events;
 mod log;
+pub(crate) mod machine;
 pub mod run;
 pub(crate) mod runs;
 

@@ -13,17 +13,24 @@ use crate::files;
 use crate::live::LiveLine;
 use crate::screen::Screen;
 
-/// The folder of something new: the one named, which must be new or empty, or `runs/fair-1`, `runs/fair-2`, ...
-pub(crate) fn new_folder(named: Option<&Path>, kind: &str) -> Result<PathBuf> {
+/// The folder of something new: the one named, which must be new or empty, or a run that `force` clears away, or `runs/fair-1`,
+/// `runs/fair-2`, ...
+pub(crate) fn new_folder(named: Option<&Path>, kind: &str, force: bool) -> Result<PathBuf> {
     let make = |path: &Path| {
         fs::create_dir_all(path)
             .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
     };
     if let Some(path) = named {
         let taken = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
-        if taken {
+        if taken && !force {
             let shown = path.display();
-            bail!("{} is not empty; continue it with --resume {shown}, or name another folder", files::name(path));
+            bail!(
+                "{} is not empty; continue it with --resume {shown}, overwrite it with --force, or name another folder",
+                files::name(path)
+            );
+        }
+        if taken {
+            clear(path)?;
         }
         make(path)?;
         return Ok(path.to_owned());
@@ -38,6 +45,49 @@ pub(crate) fn new_folder(named: Option<&Path>, kind: &str) -> Result<PathBuf> {
         }
     }
     bail!("there are 100,000 runs in `runs`; clear some away")
+}
+
+/// Removes what a run left, and nothing else; a folder that is no run is refused.
+fn clear(folder: &Path) -> Result<()> {
+    if !folder.join("config.toml").is_file() {
+        bail!("{} is no run: it has no config.toml, and --force overwrites runs only", files::name(folder));
+    }
+    let parts = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for part in parts.filter(|path| path.is_dir() && !path.is_symlink()) {
+        let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.rsplit_once("-seed-").is_some_and(|(_, seed)| seed.parse::<u64>().is_ok()) {
+            wipe(&part)?;
+            // What somebody else put there keeps it.
+            let _ = fs::remove_dir(&part);
+        }
+    }
+    wipe(folder)
+}
+
+/// Removes the files of a training. The configuration goes last: as long as it is there the folder is a run.
+fn wipe(folder: &Path) -> Result<()> {
+    const FILES: [&str; 9] = [
+        "results.json",
+        "results.csv",
+        "result.json",
+        "metrics.jsonl",
+        "epochs.csv",
+        "model.safetensors",
+        "losses.svg",
+        "frontier.svg",
+        super::machine::FILE,
+    ];
+    // Of these there are several, with endings of their own.
+    const BEGINNINGS: [&str; 2] = ["checkpoint.safetensors", "events.out.tfevents."];
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let own = |name: &str| FILES.contains(&name) || BEGINNINGS.iter().any(|own| name.starts_with(own));
+    let mut found: Vec<PathBuf> = entries.filter(|e| own(&e.file_name().to_string_lossy())).map(|e| e.path()).collect();
+    found.retain(|path| path.is_file());
+    found.extend(Some(folder.join("config.toml")).filter(|path| path.is_file()));
+    for path in found {
+        fs::remove_file(&path).map_err(|e| anyhow!("cannot remove {}: {}", files::name(&path), files::plain(&e)))?;
+    }
+    Ok(())
 }
 
 /// What is to be run: how many, of how many steps each, on how many threads (0 for all).
@@ -139,4 +189,32 @@ fn watch<T>(
         }
     }
     line.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn force_clears_a_run_away_and_leaves_what_is_not_of_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let run = place.path().join("run");
+        let part = run.join("minmax-seed-3");
+        fs::create_dir_all(&part).expect("made");
+        let all = [
+            "results.json",
+            "results.csv",
+            "thesis.txt",
+            "minmax-seed-3/result.json",
+            "minmax-seed-3/model.safetensors",
+        ];
+        all.iter().for_each(|name| fs::write(run.join(name), "x").expect("written"));
+        let refused = |force| new_folder(Some(&run), "fair", force).expect_err("refused").to_string();
+        assert!(refused(false).contains("--force") && refused(true).contains("overwrites runs only"));
+        fs::write(run.join("config.toml"), "x").expect("written");
+        assert!(refused(false).contains("not empty"));
+        assert_eq!(new_folder(Some(&run), "fair", true).expect("cleared"), run);
+        let left: Vec<_> = fs::read_dir(&run).expect("there").map(|e| e.expect("one").file_name()).collect();
+        assert_eq!(left, ["thesis.txt"]);
+    }
 }

@@ -14,6 +14,7 @@ mod lqr;
 mod predict;
 mod race;
 mod readme;
+mod report;
 mod robust;
 mod signals;
 mod solve;
