@@ -91,7 +91,7 @@ fn the_script_of_the_page_runs_in_a_browser_under_its_policy() {
     assert!(dom.contains("data-ready=\"yes\""), "the script did not come to its end: {said}");
     assert!(!said.contains("Content Security Policy") && !said.contains("Uncaught"), "{said}");
     let figures = dom.matches("<figure data-x=").count();
-    assert!(figures > 5 && dom.matches("save as SVG").count() == figures, "{figures} figures");
+    assert!(figures > 5 && dom.matches(">save as SVG</button>").count() == figures, "{figures} figures");
     assert!(dom.contains("aria-sort=\"none\""));
     let picture = scratch.path("page.png");
     let shot = format!("--screenshot={}", picture.display());
