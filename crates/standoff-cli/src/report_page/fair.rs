@@ -78,7 +78,9 @@ fn gaps(out: &mut String, tracks: &[Track]) {
         html::figure(
             out,
             chart,
-            &format!("{what} to first order, by a step of length 1, on all training data.{aside}"),
+            &format!(
+                "{what} to first order, by a step of length 1, on all training data. Where a line is broken it is 0.{aside}"
+            ),
         );
     }
 }

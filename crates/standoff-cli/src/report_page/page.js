@@ -31,7 +31,7 @@ function watch(figure) {
   const leave = () => { tip.hidden = true; spot.remove(); };
   const move = event => {
     const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    let [best, near] = [null, 40];
+    let [best, near] = [null, Infinity];
     for (const point of points) {
       const far = Math.hypot(point.at[0] - place.x, point.at[1] - place.y);
       if (far < near) [best, near] = [point, far];
