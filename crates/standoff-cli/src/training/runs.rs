@@ -78,7 +78,7 @@ fn wipe(folder: &Path) -> Result<()> {
         super::machine::FILE,
     ];
     // Of these there are several, with endings of their own.
-    const BEGINNINGS: [&str; 2] = ["checkpoint.safetensors", "events.out.tfevents."];
+    const BEGINNINGS: [&str; 2] = ["checkpoint.", "events.out.tfevents."];
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let own = |name: &str| FILES.contains(&name) || BEGINNINGS.iter().any(|own| name.starts_with(own));
     let mut found: Vec<PathBuf> = entries.filter(|e| own(&e.file_name().to_string_lossy())).map(|e| e.path()).collect();
@@ -207,6 +207,9 @@ mod tests {
             "thesis.txt",
             "minmax-seed-3/result.json",
             "minmax-seed-3/model.safetensors",
+            "minmax-seed-3/checkpoint.safetensors",
+            "minmax-seed-3/checkpoint.previous.safetensors",
+            "minmax-seed-3/checkpoint.next.safetensors",
         ];
         all.iter().for_each(|name| fs::write(run.join(name), "x").expect("written"));
         let refused = |force| new_folder(Some(&run), "fair", force).expect_err("refused").to_string();
