@@ -1,0 +1,282 @@
+//! A game that Python holds: its own functions, a file, or one of the zoo. Solving, certifying, evaluating.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use standoff::check::derivatives;
+use standoff::error::nearest;
+use standoff::estimate::estimate;
+use standoff::formula::FormulaGame;
+use standoff::gap::{Ask, Gauge, Side};
+use standoff::{Certificate, Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
+
+use crate::bad_input;
+use crate::functions::{Callables, Functions};
+use crate::options::Options;
+use crate::result::{Bounds, Listener, bounds, dictionary};
+use crate::sets::PySet;
+use crate::watch::{Attentive, Watch};
+
+/// Points looked at for estimated constants: as many as the command looks at.
+const SAMPLES: u64 = 100;
+/// Coordinates of each player whose derivative is compared: as many as the command compares.
+const COMPARED: usize = 200;
+
+type Vector<'py> = PyReadonlyArray1<'py, f64>;
+type Shared = Box<dyn Game<Real = f64> + Send>;
+/// A start or an answer, as two arrays.
+type Arrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// A game, which one run at a time may play.
+#[pyclass(name = "Game", module = "standoff._core", frozen)]
+pub(crate) struct PyGame {
+    game: Mutex<Shared>,
+    dims: [usize; 2],
+    watch: Arc<Watch>,
+    start: Option<Point<f64>>,
+    constants: Option<Constants>,
+    answers: Vec<Point<f64>>,
+    notes: Notes,
+}
+
+/// What a game says of itself.
+#[derive(Default)]
+struct Notes {
+    name: Option<String>,
+    description: Option<String>,
+    warnings: Vec<String>,
+}
+
+impl PyGame {
+    fn new(game: Shared, watch: Arc<Watch>) -> Self {
+        let dims = [game.x_set().dim(), game.y_set().dim()];
+        let (start, constants, answers, notes) = (None, None, Vec::new(), Notes::default());
+        Self { game: Mutex::new(game), dims, watch, start, constants, answers, notes }
+    }
+
+    fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
+        self.game.try_lock().map_err(|_| {
+            PyRuntimeError::new_err("this game is being played: wait for the end, or make a second one for another run")
+        })
+    }
+
+    /// The two arrays as a pair, after their lengths were compared with the game's.
+    fn point(&self, x: &Vector<'_>, y: &Vector<'_>) -> PyResult<Point<f64>> {
+        let (x, y) = (x.as_slice()?, y.as_slice()?);
+        for (player, got, want) in [("x", x.len(), self.dims[0]), ("y", y.len(), self.dims[1])] {
+            if got != want {
+                return Err(PyValueError::new_err(format!("{player} has shape ({got},), the game's is ({want},)")));
+            }
+        }
+        Ok(Point::new(x, y))
+    }
+
+    /// Runs `task` on the game with the lock released, then raises what was kept.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        task: impl Send + FnOnce(&mut (dyn Game<Real = f64> + Send)) -> T,
+    ) -> PyResult<T> {
+        let mut guard = self.lock()?;
+        let game = &mut **guard;
+        self.watch.begin();
+        let done = py.detach(|| task(game));
+        self.watch.take().map_or(Ok(done), Err)
+    }
+}
+
+#[pymethods]
+impl PyGame {
+    /// A game of Python functions.
+    #[staticmethod]
+    #[pyo3(signature = (f, grad_x, grad_y, sets, shapes, with_value, linear_in_y))]
+    fn functions(
+        py: Python<'_>,
+        f: Py<PyAny>,
+        grad_x: Option<Py<PyAny>>,
+        grad_y: Option<Py<PyAny>>,
+        sets: (Bound<'_, PySet>, Bound<'_, PySet>),
+        shapes: (Vec<usize>, Vec<usize>),
+        with_value: bool,
+        linear_in_y: bool,
+    ) -> PyResult<Self> {
+        let watch = Arc::new(Watch::default());
+        let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y };
+        let sets = [sets.0.get().set(), sets.1.get().set()];
+        let game = Functions::new(py, callables, sets, [&shapes.0, &shapes.1], Arc::clone(&watch))?;
+        Ok(Self::new(Box::new(game), watch))
+    }
+
+    /// A game of the zoo.
+    #[staticmethod]
+    fn zoo(name: &str) -> PyResult<Self> {
+        let Some(entry) = zoo::find(name) else {
+            let hint = nearest(name, zoo::all().iter().map(|e| e.name));
+            let hint = hint.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            return Err(PyValueError::new_err(format!("the zoo has no game `{name}`{hint}")));
+        };
+        let made = (entry.make)();
+        let notes = Notes {
+            name: Some(entry.name.to_owned()),
+            description: Some(entry.summary.to_owned()),
+            warnings: Vec::new(),
+        };
+        let answers = made.answers.into_iter().map(|a| a.point).collect();
+        let plain = Self::new(made.game, Arc::default());
+        Ok(Self { start: Some(made.start), constants: made.constants, answers, notes, ..plain })
+    }
+
+    /// A game written as text; data files are looked for in `folder`.
+    #[staticmethod]
+    fn toml(text: &str, folder: PathBuf) -> PyResult<Self> {
+        let mut load = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("cannot read `{name}`: {e}"));
+        let game = FormulaGame::from_toml(text, &mut load).map_err(bad_input)?;
+        let notes = Notes {
+            name: game.name().map(str::to_owned),
+            description: game.description().map(str::to_owned),
+            warnings: game.warnings().to_vec(),
+        };
+        let (start, constants) = (Some(game.start()), game.constants());
+        Ok(Self { start, constants, notes, ..Self::new(Box::new(game), Arc::default()) })
+    }
+
+    #[getter]
+    fn dims(&self) -> (usize, usize) {
+        (self.dims[0], self.dims[1])
+    }
+
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.notes.name.as_deref()
+    }
+
+    #[getter]
+    fn description(&self) -> Option<&str> {
+        self.notes.description.as_deref()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.notes.warnings.clone()
+    }
+
+    #[getter]
+    fn start<'py>(&self, py: Python<'py>) -> Option<Arrays<'py>> {
+        self.start.as_ref().map(|z| arrays(py, z))
+    }
+
+    #[getter]
+    fn answers<'py>(&self, py: Python<'py>) -> Vec<Arrays<'py>> {
+        self.answers.iter().map(|z| arrays(py, z)).collect()
+    }
+
+    /// `f`, `grad_x f` and `grad_y f` at a pair.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        x: Vector<'_>,
+        y: Vector<'_>,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let z = self.point(&x, &y)?;
+        let (value, gx, gy) = self.with(py, |game| gradients(game, &z))?;
+        Ok((value, PyArray1::from_vec(py, gx), PyArray1::from_vec(py, gy)))
+    }
+
+    /// f, the certificate, how far either player is outside, and the disagreement of the gradients where it was asked for.
+    fn gap(
+        &self,
+        py: Python<'_>,
+        x: Vector<'_>,
+        y: Vector<'_>,
+        radius: f64,
+        compare: bool,
+    ) -> PyResult<(f64, Bounds, (f64, f64), Option<(f64, f64)>)> {
+        if !(radius > 0.0 && radius.is_finite()) {
+            return Err(bad_input(Error::Setting { name: "radius", value: radius, want: "a positive number" }));
+        }
+        let z = self.point(&x, &y)?;
+        self.with(py, |game| {
+            let (value, gx, gy) = gradients(game, &z);
+            let mut gauge = Gauge::new(radius);
+            let x = gauge.measure(game.x_set(), &z.x, &gx, Side::Min, Ask::Exact);
+            let y = gauge.measure(game.y_set(), &z.y, &gy, Side::Max, Ask::Exact);
+            let outside = (game.x_set().distance(&z.x), game.y_set().distance(&z.y));
+            let apart = compare.then(|| derivatives(game, &z, COMPARED)).map(|d| (d.x, d.y));
+            (value, bounds(&Certificate { x, y, radius }), outside, apart)
+        })
+    }
+
+    /// Plays the game.
+    fn solve<'py>(
+        &self,
+        py: Python<'py>,
+        x: Vector<'_>,
+        y: Vector<'_>,
+        options: Options,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let start = self.point(&x, &y)?;
+        let mut guard = self.lock()?;
+        let game = &mut **guard;
+        self.watch.begin();
+        let mut constants = self.constants;
+        if options.estimate {
+            let sampled = py.detach(|| estimate(&mut Attentive::new(game, &self.watch), &start, SAMPLES, options.seed));
+            if let Some(error) = self.watch.take() {
+                return Err(error);
+            }
+            constants = Some(sampled.constants);
+        }
+        let mut settings = options.settings(options.over(constants)?)?;
+        settings.interrupt = Some(self.watch.flag());
+        let mut listener = Listener { records: Vec::new(), callback: options.callback.as_ref(), watch: &self.watch };
+        let solved = py.detach(|| {
+            let mut game = Attentive::new(game, &self.watch);
+            play(&mut game, &start, &settings, &mut listener)
+        });
+        let solution = self.judge(py, solved)?;
+        dictionary(py, solution, &listener.records, self.watch.calls())
+    }
+}
+
+impl PyGame {
+    /// The user's exception is raised as it was; Ctrl-C hands back the best point, if there is one.
+    fn judge(&self, py: Python<'_>, solved: Result<Solution<f64>, Error>) -> PyResult<Solution<f64>> {
+        match (self.watch.take(), solved) {
+            (None, solved) => solved.map_err(bad_input),
+            (Some(error), Ok(solution))
+                if error.is_instance_of::<PyKeyboardInterrupt>(py) && solution.value.is_finite() =>
+            {
+                // It may have converged at the very moment.
+                let done = solution.reason == StopReason::Converged;
+                Ok(Solution { reason: if done { solution.reason } else { StopReason::Interrupted }, ..solution })
+            }
+            (Some(error), _) => Err(error),
+        }
+    }
+}
+
+fn play(
+    game: &mut Attentive<'_>,
+    start: &Point<f64>,
+    settings: &Settings,
+    listener: &mut Listener<'_>,
+) -> Result<Solution<f64>, Error> {
+    let mut method = settings.method.build(game, settings)?;
+    solve_with(game, start, method.as_mut(), settings, listener)
+}
+
+fn gradients(game: &mut (dyn Game<Real = f64> + Send), z: &Point<f64>) -> (f64, Vec<f64>, Vec<f64>) {
+    let (mut gx, mut gy) = (vec![0.0; z.x.len()], vec![0.0; z.y.len()]);
+    game.fix(&z.x, Need::Gradients);
+    let value = game.grad_x(&z.y, &mut gx);
+    game.grad_y(&z.y, &mut gy);
+    (value, gx, gy)
+}
+
+fn arrays<'py>(py: Python<'py>, z: &Point<f64>) -> Arrays<'py> {
+    (PyArray1::from_slice(py, &z.x), PyArray1::from_slice(py, &z.y))
+}

@@ -1,0 +1,52 @@
+//! The compiled half of the Python package `standoff`: conversions around the solver, no logic of its own.
+//!
+//! Python's half (`python/standoff`) checks arguments and words results; this half moves numbers across. The interpreter's
+//! lock is released while the solver computes, and taken only to call the user's functions.
+
+mod functions;
+mod game;
+mod options;
+mod result;
+mod sets;
+mod slot;
+mod watch;
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use standoff::methods::METHODS;
+use standoff::zoo;
+
+/// The solver's errors are bad input; their messages say what to do.
+fn bad_input(error: standoff::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// Where Rust sees the entries of an array: shows that crossing over copies nothing.
+#[pyfunction]
+fn address(v: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let v: PyReadonlyArray1<'_, f64> = v.extract()?;
+    Ok(v.as_slice()?.as_ptr() as usize)
+}
+
+/// Every method: its name, and what it assumes of a game.
+#[pyfunction]
+fn methods() -> Vec<(&'static str, &'static str)> {
+    METHODS.iter().map(|m| (m.name, m.assumes)).collect()
+}
+
+/// Every game of the zoo: name, class and summary.
+#[pyfunction]
+fn zoo_entries() -> Vec<(&'static str, &'static str, &'static str)> {
+    zoo::all().iter().map(|e| (e.name, e.class.name(), e.summary)).collect()
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<sets::PySet>()?;
+    module.add_class::<game::PyGame>()?;
+    module.add_function(wrap_pyfunction!(address, module)?)?;
+    module.add_function(wrap_pyfunction!(methods, module)?)?;
+    module.add_function(wrap_pyfunction!(zoo_entries, module)?)
+}

@@ -1,0 +1,80 @@
+//! The options of a run, as Python hands them over: one dictionary, already checked for names and types.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use standoff::{Choice, Constants, Mode, Settings};
+
+/// Everything about a run but the game and the start.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    method: String,
+    eps: f64,
+    radius: f64,
+    max_grads: u64,
+    max_iters: Option<u64>,
+    time_limit: Option<f64>,
+    check_every: u64,
+    theory: bool,
+    params: HashMap<String, f64>,
+    pub(crate) constants: HashMap<String, f64>,
+    pub(crate) estimate: bool,
+    pub(crate) seed: u64,
+    pub(crate) callback: Option<Py<PyAny>>,
+}
+
+impl Options {
+    /// The solver's settings, with the constants that the caller gathered.
+    pub(crate) fn settings(&self, constants: Option<Constants>) -> PyResult<Settings> {
+        let seconds = |s: f64| {
+            Duration::try_from_secs_f64(s).map_err(|_| {
+                PyValueError::new_err(format!("time_limit = {s} is not allowed: give seconds, at least 0"))
+            })
+        };
+        let mut params: Vec<(String, f64)> = self.params.iter().map(|(k, v)| (k.clone(), *v)).collect();
+        params.sort_by(|a, b| a.0.cmp(&b.0));
+        let mode = if self.theory { Mode::Theory } else { Mode::Certificate };
+        let method = Choice { constants, mode, params, ..Choice::named(&self.method) };
+        method.info().map_err(crate::bad_input)?;
+        Ok(Settings {
+            eps: self.eps,
+            radius: self.radius,
+            max_iterations: self.max_iters.unwrap_or(u64::MAX),
+            max_gradients: self.max_grads,
+            time_limit: self.time_limit.map(seconds).transpose()?,
+            check_every: self.check_every,
+            method,
+            ..Settings::default()
+        })
+    }
+
+    /// The constants that were given stand above those that are known.
+    pub(crate) fn over(&self, known: Option<Constants>) -> PyResult<Option<Constants>> {
+        if self.constants.is_empty() {
+            return Ok(known);
+        }
+        let mut all = known.unwrap_or_default();
+        for (name, &value) in &self.constants {
+            match name.as_str() {
+                "l11" => all.l11 = value,
+                "l12" => all.l12 = value,
+                "l22" => all.l22 = value,
+                "mu" => all.mu = value,
+                "delta_g" => all.delta_g = Some(value),
+                "delta" => all.delta = Some(value),
+                "g_max" => all.g_max = Some(value),
+                "radius_x" => all.radius_x = Some(value),
+                "radius_y" => all.radius_y = Some(value),
+                _ => {
+                    return Err(PyValueError::new_err(format!(
+                        "there is no constant `{name}`; there are: l11, l12, l22, mu, delta_g, delta, g_max, radius_x, radius_y"
+                    )));
+                }
+            }
+        }
+        Ok(Some(all))
+    }
+}

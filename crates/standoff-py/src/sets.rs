@@ -1,0 +1,158 @@
+//! Sets: built from Python's numbers, and kept as a recipe too, because a product wants parts of its own.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use standoff::sets::Matrix;
+use standoff::{Error, Set};
+
+use crate::bad_input;
+
+/// How a set is built.
+#[derive(Debug, Clone)]
+enum Recipe {
+    Free(usize),
+    Box(Vec<f64>, Vec<f64>),
+    Ball(Vec<f64>, f64),
+    L1Ball(usize, f64),
+    Simplex(usize, f64),
+    Halfspace(Vec<f64>, f64),
+    Affine(Matrix, Vec<f64>),
+    Polyhedron(Matrix, Vec<f64>),
+    Product(Vec<Recipe>),
+}
+
+impl Recipe {
+    fn build(&self) -> Result<Set<f64>, Error> {
+        match self {
+            Self::Free(dim) => Ok(Set::free(*dim)),
+            Self::Box(lower, upper) => Set::boxed(lower.clone(), upper.clone()),
+            Self::Ball(centre, radius) => Set::ball(centre.clone(), *radius),
+            Self::L1Ball(dim, radius) => Set::l1_ball(*dim, *radius),
+            Self::Simplex(dim, scale) => Set::simplex(*dim, *scale),
+            Self::Halfspace(normal, offset) => Set::halfspace(normal.clone(), *offset),
+            Self::Affine(a, b) => Set::affine(a.clone(), b),
+            Self::Polyhedron(a, b) => Set::polyhedron(a.clone(), b),
+            Self::Product(parts) => {
+                let parts: Result<Vec<_>, _> = parts.iter().map(Self::build).collect();
+                Set::product(parts?)
+            }
+        }
+    }
+}
+
+/// A convex set.
+#[pyclass(name = "Set", module = "standoff._core", frozen)]
+pub(crate) struct PySet {
+    recipe: Recipe,
+    set: Arc<Set<f64>>,
+}
+
+impl PySet {
+    fn of(recipe: Recipe) -> PyResult<Self> {
+        let set = Arc::new(recipe.build().map_err(bad_input)?);
+        Ok(Self { recipe, set })
+    }
+
+    /// The set, shared.
+    pub(crate) fn set(&self) -> Arc<Set<f64>> {
+        Arc::clone(&self.set)
+    }
+}
+
+type Vector<'py> = PyReadonlyArray1<'py, f64>;
+
+fn matrix(a: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
+    let [rows, cols] = [a.shape()[0], a.shape()[1]];
+    Matrix::new(rows, cols, a.as_array().iter().copied().collect()).map_err(bad_input)
+}
+
+#[pymethods]
+impl PySet {
+    #[staticmethod]
+    fn free(dim: usize) -> PyResult<Self> {
+        if dim == 0 {
+            return Err(PyValueError::new_err("free: it has no coordinates; give a dimension of at least 1"));
+        }
+        Self::of(Recipe::Free(dim))
+    }
+
+    #[staticmethod]
+    fn boxed(lower: Vector<'_>, upper: Vector<'_>) -> PyResult<Self> {
+        Self::of(Recipe::Box(lower.as_slice()?.to_vec(), upper.as_slice()?.to_vec()))
+    }
+
+    #[staticmethod]
+    fn ball(centre: Vector<'_>, radius: f64) -> PyResult<Self> {
+        Self::of(Recipe::Ball(centre.as_slice()?.to_vec(), radius))
+    }
+
+    #[staticmethod]
+    fn l1_ball(dim: usize, radius: f64) -> PyResult<Self> {
+        Self::of(Recipe::L1Ball(dim, radius))
+    }
+
+    #[staticmethod]
+    fn simplex(dim: usize, scale: f64) -> PyResult<Self> {
+        Self::of(Recipe::Simplex(dim, scale))
+    }
+
+    #[staticmethod]
+    fn halfspace(a: Vector<'_>, b: f64) -> PyResult<Self> {
+        Self::of(Recipe::Halfspace(a.as_slice()?.to_vec(), b))
+    }
+
+    #[staticmethod]
+    fn affine(a: PyReadonlyArray2<'_, f64>, b: Vector<'_>) -> PyResult<Self> {
+        Self::of(Recipe::Affine(matrix(&a)?, b.as_slice()?.to_vec()))
+    }
+
+    #[staticmethod]
+    fn polyhedron(a: PyReadonlyArray2<'_, f64>, b: Vector<'_>) -> PyResult<Self> {
+        Self::of(Recipe::Polyhedron(matrix(&a)?, b.as_slice()?.to_vec()))
+    }
+
+    #[staticmethod]
+    fn product(parts: Vec<Bound<'_, PySet>>) -> PyResult<Self> {
+        Self::of(Recipe::Product(parts.iter().map(|p| p.get().recipe.clone()).collect()))
+    }
+
+    #[getter]
+    fn dim(&self) -> usize {
+        self.set.dim()
+    }
+
+    /// Projects in place; the caller has checked the length.
+    fn project(&self, py: Python<'_>, mut v: PyReadwriteArray1<'_, f64>) -> PyResult<()> {
+        let entries = v.as_slice_mut()?;
+        self.check(entries.len())?;
+        py.detach(|| self.set.project(entries));
+        Ok(())
+    }
+
+    fn distance(&self, py: Python<'_>, v: Vector<'_>) -> PyResult<f64> {
+        let entries = v.as_slice()?;
+        self.check(entries.len())?;
+        Ok(py.detach(|| self.set.distance(entries)))
+    }
+
+    fn centre<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_vec(py, self.set.centre())
+    }
+
+    fn diameter(&self) -> f64 {
+        self.set.diameter_bound()
+    }
+}
+
+impl PySet {
+    fn check(&self, got: usize) -> PyResult<()> {
+        let want = self.set.dim();
+        if got == want {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(format!("v has shape ({got},), the set has shape ({want},)")))
+    }
+}

@@ -1,0 +1,228 @@
+"""Closed convex sets: where a player may be. Each knows its dimension and how to project onto itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+
+Array = NDArray[np.float64]
+
+
+def flat(v: ArrayLike) -> Array:
+    """The entries in C order as contiguous float64: the same memory if they are that already, else converted."""
+    return np.ascontiguousarray(v, dtype=np.float64).reshape(-1)
+
+
+def _matrix(a: ArrayLike, name: str) -> Array:
+    a = np.ascontiguousarray(a, dtype=np.float64)
+    if a.ndim != 2:
+        raise ValueError(f"{name} has shape {a.shape}, a matrix of shape (rows, columns) was wanted")
+    return a
+
+
+class ConvexSet:
+    """What every set can do. Use one of the classes derived from it."""
+
+    _set: _core.Set
+
+    def __init__(self, made: _core.Set, **shown: Any) -> None:
+        self._set = made
+        self._shown = shown
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return self._set.dim
+
+    def project(self, v: ArrayLike, out: Array | None = None) -> Array:
+        """The point of the set nearest to ``v``, in the shape of ``v``.
+
+        ``out`` receives it if given, a contiguous float64 array; ``out=v`` projects in place and copies nothing.
+
+        >>> Simplex(3).project([0.5, 0.5, 3.0])
+        array([0., 0., 1.])
+        """
+        v = np.asarray(v, dtype=np.float64)
+        self._check(v)
+        if out is None:
+            out = np.array(v, order="C")
+        elif not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous):
+            raise ValueError("out is to be a contiguous array of float64")
+        elif out.shape != v.shape:
+            raise ValueError(f"out has shape {out.shape}, v has shape {v.shape}")
+        elif out is not v:
+            out[...] = v
+        self._set.project(out.reshape(-1))
+        return out
+
+    def distance(self, v: ArrayLike) -> float:
+        """How far ``v`` is from the set; NaN if ``v`` has a NaN."""
+        self._check(np.asarray(v))
+        return self._set.distance(flat(v))
+
+    def contains(self, v: ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether ``v`` is within ``tolerance`` of the set; never with a NaN."""
+        return self.distance(v) <= tolerance
+
+    def centre(self) -> Array:
+        """A natural starting point: the centre where there is one, else the projection of 0."""
+        return self._set.centre()
+
+    def diameter(self) -> float:
+        """An upper bound on the distance between two points of the set."""
+        return self._set.diameter()
+
+    def _check(self, v: NDArray[Any]) -> None:
+        if v.size != self.dim:
+            raise ValueError(f"v has shape {v.shape}, the set has shape ({self.dim},)")
+
+    def __repr__(self) -> str:
+        with np.printoptions(threshold=8, edgeitems=2, precision=6):
+            inside = ", ".join(f"{name}={value}" if name else str(value) for name, value in self._shown.items())
+        return f"{type(self).__name__}({inside})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self._arguments))
+
+    _arguments: tuple[Any, ...] = ()
+
+
+def _rebuild(kind: type[ConvexSet], arguments: tuple[Any, ...]) -> ConvexSet:
+    return kind(*arguments)
+
+
+class Free(ConvexSet):
+    """All of ``R^n``."""
+
+    def __init__(self, n: int) -> None:
+        self._arguments = (n,)
+        super().__init__(_core.Set.free(n), n=n)
+
+
+class Box(ConvexSet):
+    """``lower <= z <= upper``, coordinate by coordinate; sides may be infinite.
+
+    Numbers count for every coordinate; ``n`` says how many there are if both sides are numbers.
+
+    >>> Box(-1, 1, n=3).project([2.0, 0.5, -7.0])
+    array([ 1. ,  0.5, -1. ])
+    """
+
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, n: int | None = None) -> None:
+        lower, upper = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+        self._arguments = (lower, upper, n)
+        shape = () if n is None else (n,)
+        try:
+            low, high, _ = np.broadcast_arrays(np.atleast_1d(lower), upper, np.empty(shape))
+        except ValueError:
+            wanted = "" if n is None else f", n is {n}"
+            raise ValueError(f"lower has shape {lower.shape}, upper has shape {upper.shape}{wanted}") from None
+        if n is not None and low.size != n:
+            raise ValueError(f"lower has shape {lower.shape}, upper has shape {upper.shape}, n is {n}")
+        super().__init__(_core.Set.boxed(flat(low), flat(high)), lower=lower, upper=upper, **({} if n is None else {"n": n}))
+
+
+class Ball(ConvexSet):
+    """``||z - center|| <= radius``. Without a centre it is around the origin of ``R^n``.
+
+    >>> Ball(1.0, n=2).project([3.0, 4.0])
+    array([0.6, 0.8])
+    """
+
+    def __init__(self, radius: float, center: ArrayLike | None = None, n: int | None = None) -> None:
+        if center is None:
+            if n is None:
+                raise ValueError("give the centre, or n, the number of coordinates")
+            center = np.zeros(n)
+        middle = flat(center)
+        if n is not None and middle.size != n:
+            raise ValueError(f"center has shape ({middle.size},), n is {n}")
+        self._arguments = (radius, middle, n)
+        super().__init__(_core.Set.ball(middle, radius), radius=radius, center=middle)
+
+
+class L1Ball(ConvexSet):
+    """``sum |z_i| <= radius`` in ``R^n``.
+
+    >>> L1Ball(2, 1.0).project([2.0, 0.5])
+    array([1., 0.])
+    """
+
+    def __init__(self, n: int, radius: float = 1.0) -> None:
+        self._arguments = (n, radius)
+        super().__init__(_core.Set.l1_ball(n, radius), n=n, radius=radius)
+
+
+class Simplex(ConvexSet):
+    """``z >= 0, sum z = scale`` in ``R^n``: weights, mixed strategies."""
+
+    def __init__(self, n: int, scale: float = 1.0) -> None:
+        self._arguments = (n, scale)
+        super().__init__(_core.Set.simplex(n, scale), n=n, scale=scale)
+
+
+class Halfspace(ConvexSet):
+    """``<a, z> <= b``.
+
+    >>> Halfspace([1.0, 1.0], 1.0).project([1.0, 1.0])
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, a: ArrayLike, b: float) -> None:
+        normal = flat(a)
+        self._arguments = (normal, b)
+        super().__init__(_core.Set.halfspace(normal, b), a=normal, b=b)
+
+
+class Affine(ConvexSet):
+    """``A z = b``. Equations may depend on each other, not contradict.
+
+    >>> Affine([[1.0, 1.0]], [1.0]).project([0.0, 0.0])
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
+        a, rhs = _matrix(A, "A"), flat(b)
+        self._arguments = (a, rhs)
+        _one_per_row(a, rhs)
+        super().__init__(_core.Set.affine(a, rhs), A=a, b=rhs)
+
+
+class Polyhedron(ConvexSet):
+    """``A z <= b``.
+
+    >>> corner = Polyhedron([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
+    >>> corner.contains([1.0, 1.0]), corner.contains([1.0, 1.1])
+    (True, False)
+    """
+
+    def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
+        a, rhs = _matrix(A, "A"), flat(b)
+        self._arguments = (a, rhs)
+        _one_per_row(a, rhs)
+        super().__init__(_core.Set.polyhedron(a, rhs), A=a, b=rhs)
+
+
+def _one_per_row(a: Array, b: Array) -> None:
+    if a.shape[0] != b.size:
+        raise ValueError(f"A has shape {a.shape}, b has shape {b.shape}; give one entry of b per row of A")
+
+
+class Product(ConvexSet):
+    """Several sets, their coordinates one after the other.
+
+    >>> Product(Simplex(2), Box(0, 1)).project([2.0, 0.0, 5.0])
+    array([1., 0., 1.])
+    """
+
+    def __init__(self, *parts: ConvexSet) -> None:
+        for part in parts:
+            if not isinstance(part, ConvexSet):
+                raise TypeError(f"a product is made of sets, got {type(part).__name__}")
+        self._arguments = parts
+        self.parts = parts
+        super().__init__(_core.Set.product([part._set for part in parts]), **{"": ", ".join(map(repr, parts))})
