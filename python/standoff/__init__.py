@@ -1,1 +1,34 @@
+"""Non-convex min-max games, ``min over x, max over y, of f(x, y)``, solved to a certificate.
 
+``solve`` takes a function and two starts and hands back a point with proven bounds on how much either player could still
+gain to first order; ``gap`` proves the same of any point. Sets: ``Free``, ``Box``, ``Ball``, ``L1Ball``, ``Simplex``,
+``Halfspace``, ``Affine``, ``Polyhedron``, ``Product``.
+
+>>> import standoff
+>>> standoff.solve(standoff.zoo["kink"], eps=1e-6).success
+True
+"""
+
+from ._autodiff import Differentiable, from_jax, from_torch
+from ._core import __version__
+from ._game import Game, Zoo, zoo
+from ._result import Certificate, Record, Result
+from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Simplex
+from ._solve import gap, solve
+
+__all__ = [
+    "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "Free", "Game", "Halfspace", "L1Ball",
+    "Polyhedron", "Product", "Record", "Result", "Simplex", "Zoo", "__version__", "from_jax", "from_torch", "gap",
+    "methods", "solve", "zoo",
+]  # fmt: skip
+
+
+def methods() -> dict[str, str]:
+    """Every method, and what it assumes of a game.
+
+    >>> "auto" in methods()
+    True
+    """
+    from . import _core
+
+    return dict(_core.methods())

@@ -1,0 +1,71 @@
+"""Gradients from JAX and PyTorch. Neither is needed until one of these functions is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._sets import Array
+
+
+class Differentiable:
+    """A function of (x, y) that brings its gradients; hand it to ``solve`` or ``gap`` as ``f``."""
+
+    with_value = True  # gradients come as (value, gradient)
+
+    def __init__(self, value: Callable[..., Any], grad_x: Callable[..., Any], grad_y: Callable[..., Any]) -> None:
+        self._value, self.grad_x, self.grad_y = value, grad_x, grad_y
+
+    def __call__(self, x: Array, y: Array) -> float:
+        return self._value(x, y)
+
+
+def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
+    """``f`` written with ``jax.numpy``, with its gradients.
+
+    JAX computes in float32 unless told otherwise; a certificate below about 1e-4 wants
+    ``jax.config.update("jax_enable_x64", True)`` before anything else.
+    """
+    import jax
+
+    compiled = jax.jit if jit else (lambda function: function)
+    value = compiled(f)
+    gradients = [compiled(jax.value_and_grad(f, argnums=k)) for k in (0, 1)]
+
+    def along(k: int) -> Callable[[Array, Array], tuple[float, Array]]:
+        def gradient(x: Array, y: Array) -> tuple[float, Array]:
+            v, g = gradients[k](x, y)
+            return float(v), np.asarray(g)
+
+        return gradient
+
+    return Differentiable(lambda x, y: float(value(x, y)), along(0), along(1))
+
+
+def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:
+    """``f`` written with ``torch``, of two float64 tensors on the CPU, with its gradients."""
+    import torch
+
+    def tensors(x: Array, y: Array) -> list[Any]:
+        # A copy: torch does not know read-only memory, and the array is the solver's.
+        return [torch.from_numpy(np.array(v)) for v in (x, y)]
+
+    def value(x: Array, y: Array) -> float:
+        with torch.no_grad():
+            return float(f(*tensors(x, y)))
+
+    def along(k: int) -> Callable[[Array, Array], tuple[float, Array]]:
+        def gradient(x: Array, y: Array) -> tuple[float, Array]:
+            at = tensors(x, y)
+            at[k].requires_grad_(True)
+            with torch.enable_grad():
+                v = f(*at)
+                # An f without this player in it has gradient 0.
+                (g,) = torch.autograd.grad(v, at[k], allow_unused=True) if v.requires_grad else (None,)
+            return float(v), np.zeros(at[k].shape) if g is None else g.numpy()
+
+        return gradient
+
+    return Differentiable(value, along(0), along(1))

@@ -1,0 +1,135 @@
+"""Games that come with the package or from files; both are played without calling Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from . import _core
+from ._result import Result
+from ._sets import Array, flat
+
+
+class Game:
+    """A game from a file (``Game.from_toml``, ``Game.from_file``) or from the zoo (``standoff.zoo[name]``).
+
+    >>> game = Game.from_toml('''
+    ... objective = "x*y - y^2"
+    ... [min.x]
+    ... lower = -1
+    ... upper = 1
+    ... start = 0.5
+    ... [max.y]
+    ... set = "free"
+    ... ''')
+    >>> float(game([0.5], [2.0]))
+    -3.0
+    >>> game.solve(eps=1e-6).success
+    True
+    """
+
+    def __init__(self, core: _core.Game) -> None:
+        self._core_game = core
+        self.x0: Array
+        self.y0: Array
+        self.x0, self.y0 = core.start
+
+    @classmethod
+    def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".") -> Game:
+        """A game written as text (see the docs on game files); data files are looked for in ``folder``."""
+        return cls(_core.Game.toml(text, Path(folder)))
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Game:
+        """A game file; data files are looked for beside it."""
+        path = Path(path)
+        return cls(_core.Game.toml(path.read_text(encoding="utf-8"), path.parent))
+
+    @property
+    def name(self) -> str | None:
+        """Its name, if it has one."""
+        return self._core_game.name
+
+    @property
+    def description(self) -> str | None:
+        """What it is, in a line."""
+        return self._core_game.description
+
+    @property
+    def warnings(self) -> list[str]:
+        """What one should know of it."""
+        return self._core_game.warnings
+
+    @property
+    def answers(self) -> list[tuple[Array, Array]]:
+        """The equilibria that are known, the one to be expected from the start first."""
+        return self._core_game.answers
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
+        """``f(x, y)``."""
+        return self._core_game.evaluate(flat(x), flat(y))[0]
+
+    def grad_x(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """The gradient in x."""
+        return self._core_game.evaluate(flat(x), flat(y))[1]
+
+    def grad_y(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """The gradient in y."""
+        return self._core_game.evaluate(flat(x), flat(y))[2]
+
+    def solve(self, x0: ArrayLike | None = None, y0: ArrayLike | None = None, **options: Any) -> Result:
+        """As ``standoff.solve(game, x0, y0, **options)``."""
+        from ._solve import solve
+
+        return solve(self, x0, y0, **options)
+
+    def gap(self, x: ArrayLike, y: ArrayLike, **options: Any) -> Result:
+        """As ``standoff.gap(game, x, y, **options)``."""
+        from ._solve import gap
+
+        return gap(self, x, y, **options)
+
+    def __repr__(self) -> str:
+        n, m = self._core_game.dims
+        name = f"{self.name!r}, " if self.name else ""
+        return f"<Game {name}x in R^{n}, y in R^{m}>"
+
+
+class Zoo:
+    """Games with known answers, by name.
+
+    >>> from standoff import zoo
+    >>> "kink" in zoo
+    True
+    >>> zoo["kink"]
+    <Game 'kink', x in R^1, y in R^1>
+    """
+
+    def __getitem__(self, name: str) -> Game:
+        try:
+            return Game(_core.Game.zoo(name))
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __len__(self) -> int:
+        return len(self.names())
+
+    def names(self) -> list[str]:
+        """The names, in the order of the list."""
+        return [name for name, _, _ in _core.zoo_entries()]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<18} {kind:<17} {summary}" for name, kind, summary in _core.zoo_entries())
+
+
+zoo = Zoo()

@@ -1,0 +1,305 @@
+"""``solve`` and ``gap``: functions in, a point and its certificate out."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _core
+from ._result import Certificate, Record, Result
+from ._sets import Array, ConvexSet, Free, flat
+
+Function = Callable[[Array, Array], Any]
+
+DIFFERENCES = "central differences"
+
+
+def _start(v: ArrayLike, name: str) -> Array:
+    """An array of float64 with at least one axis; the caller's own if it is that already."""
+    v = np.ascontiguousarray(v, dtype=np.float64)
+    if v.size == 0:
+        raise ValueError(f"{name} has shape {v.shape}: there is nothing to solve for")
+    return v
+
+
+def _fit(chosen: ConvexSet | None, v: Array, name: str) -> ConvexSet:
+    if chosen is None:
+        return Free(v.size)
+    if not isinstance(chosen, ConvexSet):
+        raise TypeError(f"{name[0]}_set is a {type(chosen).__name__}; give a set such as standoff.Box(lower, upper)")
+    if chosen.dim != v.size:
+        raise ValueError(f"{name} has shape {v.shape}, but {name[0]}_set has shape ({chosen.dim},)")
+    return chosen
+
+
+class Played:
+    """A game of functions, ready: the compiled game, and what its result is to say."""
+
+    def __init__(
+        self,
+        f: Function,
+        x: Array,
+        y: Array,
+        x_set: ConvexSet | None,
+        y_set: ConvexSet | None,
+        grad_x: Function | None,
+        grad_y: Function | None,
+        with_value: bool | None,
+        linear_in_y: bool | None,
+    ) -> None:
+        for name, function in [("f", f), ("grad_x", grad_x), ("grad_y", grad_y)]:
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} is a {type(function).__name__}, a function of (x, y) was wanted")
+        if grad_x is None and grad_y is None and hasattr(f, "grad_x") and hasattr(f, "grad_y"):
+            grad_x, grad_y = f.grad_x, f.grad_y
+            if with_value is None:
+                with_value = bool(getattr(f, "with_value", False))
+        self.sets = (_fit(x_set, x, "x0"), _fit(y_set, y, "y0"))
+        missing = [name for name, given in [("grad_x", grad_x), ("grad_y", grad_y)] if given is None]
+        self.gradients = f"{DIFFERENCES} for {' and '.join(missing)}" if missing else "given"
+        made = (self.sets[0]._set, self.sets[1]._set)
+        self.core = _core.Game.functions(
+            f, grad_x, grad_y, made, (x.shape, y.shape), bool(with_value), bool(linear_in_y)
+        )
+
+
+def options(
+    method: str,
+    eps: float,
+    *,
+    radius: float = 1.0,
+    max_grads: float = 1_000_000,
+    max_iters: float | None = None,
+    time_limit: float | None = None,
+    check_every: int = 1,
+    mode: str = "certificate",
+    params: Mapping[str, float] | None = None,
+    constants: Mapping[str, float] | str | None = None,
+    seed: int = 0,
+    callback: Callable[[Record], Any] | None = None,
+    verbose: bool = False,
+) -> dict[str, Any]:
+    """The options of a run as the compiled half wants them."""
+    if mode not in ("certificate", "theory"):
+        raise ValueError(f"mode is {mode!r}; give 'certificate' or 'theory'")
+    estimate = constants == "estimate"
+    if isinstance(constants, str) and not estimate:
+        raise ValueError(f"constants is {constants!r}; give 'estimate', or a dictionary such as {{'l11': 2.0}}")
+    given = {} if constants is None or estimate else {k.lower(): float(v) for k, v in dict(constants).items()}
+    return {
+        "method": method,
+        "eps": float(eps),
+        "radius": float(radius),
+        "max_grads": _count(max_grads, "max_grads"),
+        "max_iters": None if max_iters is None else _count(max_iters, "max_iters"),
+        "time_limit": None if time_limit is None else float(time_limit),
+        "check_every": _count(check_every, "check_every"),
+        "theory": mode == "theory",
+        "params": {k: float(v) for k, v in (params or {}).items()},
+        "constants": given,
+        "estimate": estimate,
+        "seed": _count(seed, "seed"),
+        "callback": _listener(callback, verbose),
+    }
+
+
+def _count(value: float, name: str) -> int:
+    if not value >= 0 or value != int(value):
+        raise ValueError(f"{name} = {value} is not allowed: it must be a whole number, at least 0")
+    return int(value)
+
+
+def _listener(callback: Callable[[Record], Any] | None, verbose: bool) -> Callable[..., bool] | None:
+    """What the compiled half calls after each measurement."""
+    if callback is None and not verbose:
+        return None
+    progress = _Progress() if verbose else None
+
+    def listen(nit: int, fun: float, gap: tuple[float, ...], calls: tuple[int, int, int], seconds: float) -> bool:
+        record = Record(nit, fun, Certificate(*gap), *calls, seconds)
+        if progress is not None:
+            progress.show(record)
+        return bool(callback(record)) if callback is not None else False
+
+    return listen
+
+
+class _Progress:
+    """One line on stderr, rewritten at most five times a second; a notebook shows it too."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def show(self, record: Record) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + 0.2
+        grads = record.njev_x + record.njev_y
+        line = f"iteration {record.nit}  f = {record.fun:.6g}  gap <= {record.gap.epsilon:.3g}  {grads} gradients"
+        sys.stderr.write(f"\r{line:<78}")
+        sys.stderr.flush()
+
+
+def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]], verbose: bool, **more: Any) -> Result:
+    """The compiled half's dictionary, worded."""
+    if verbose:
+        sys.stderr.write("\n")
+    result = Result(raw)
+    result["x"], result["y"] = raw["x"].reshape(shapes[0]), raw["y"].reshape(shapes[1])
+    result["gap"] = Certificate(*raw["gap"])
+    result["python_calls"] = dict(zip(("f", "grad_x", "grad_y"), raw["python_calls"], strict=True))
+    result.update(more)
+    differences = more.get("gradients", "")
+    if differences.startswith(DIFFERENCES):
+        result["message"] += f" (by {differences}: the certificate is as good as those are)"
+    result["trace"] = result.pop("trace")  # last, where it is shown last
+    return result
+
+
+def solve(
+    f: Any,
+    x0: ArrayLike | None = None,
+    y0: ArrayLike | None = None,
+    x_set: ConvexSet | None = None,
+    y_set: ConvexSet | None = None,
+    grad_x: Function | None = None,
+    grad_y: Function | None = None,
+    method: str = "auto",
+    eps: float = 1e-3,
+    *,
+    max_grads: float = 1_000_000,
+    max_iters: float | None = None,
+    time_limit: float | None = None,
+    radius: float = 1.0,
+    callback: Callable[[Record], Any] | None = None,
+    constants: Mapping[str, float] | str | None = None,
+    params: Mapping[str, float] | None = None,
+    mode: str = "certificate",
+    check_every: int = 1,
+    seed: int = 0,
+    linear_in_y: bool | None = None,
+    with_value: bool | None = None,
+    verbose: bool = False,
+) -> Result:
+    """Solve ``min over x, max over y, of f(x, y)`` to a certificate.
+
+    Parameters
+    ----------
+    f : callable or Game
+        ``f(x, y)``, a number. ``x`` and ``y`` arrive in the shapes of ``x0`` and ``y0``, read-only. A ``Game`` brings
+        its own sets and start.
+    x0, y0 : array_like
+        Where to begin; projected onto the sets first.
+    x_set, y_set : ConvexSet, optional
+        Where the players may be; everywhere if not given.
+    grad_x, grad_y : callable, optional
+        The gradients, in the shapes of ``x0`` and ``y0``. Without them central differences of ``f`` are used, and the
+        result says so. Objects made by ``from_jax`` and ``from_torch`` bring theirs.
+    method : str
+        ``"auto"`` needs no constants; ``standoff.methods()`` lists the others and what they assume.
+    eps : float
+        Done once neither player is able to gain more than this by a first-order step of length ``radius``.
+    max_grads, max_iters, time_limit
+        Most gradients of both players together, most outer iterations, most seconds.
+    callback : callable, optional
+        ``callback(record)`` after each measurement; returning something true, or raising ``StopIteration``, ends the run.
+    constants : dict or "estimate", optional
+        For the methods that need them: ``l11, l12, l22, mu, ...``; ``"estimate"`` samples them, with ``seed``.
+    params : dict, optional
+        The method's own parameters.
+    linear_in_y : bool, optional
+        Your word that ``f`` is linear in ``y``, which makes the inner player's answer exact.
+    with_value : bool, optional
+        ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called beside them.
+    verbose : bool
+        Show a line of progress on stderr.
+
+    Returns
+    -------
+    Result
+        ``x, y, fun, success, status, message, gap, nfev, njev_x, njev_y, nit, seconds, gradients, trace``. Counts are
+        what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
+
+    Ctrl-C ends the run with the best point so far and ``status == "interrupted"``. An exception in your function ends it
+    and is raised as it is.
+
+    >>> import numpy as np, standoff
+    >>> r = standoff.solve(
+    ...     lambda x, y: y[0] * (x[0] - 1) ** 2 + y[1] * (np.sin(3 * x[0]) + 1),
+    ...     [0.0], [0.5, 0.5], standoff.Box(-2, 2), standoff.Simplex(2),
+    ...     grad_x=lambda x, y: [2 * y[0] * (x[0] - 1) + 3 * y[1] * np.cos(3 * x[0])],
+    ...     grad_y=lambda x, y: [(x[0] - 1) ** 2, np.sin(3 * x[0]) + 1],
+    ...     linear_in_y=True, eps=1e-6)
+    >>> r.success, bool(r.gap.epsilon <= 1e-6)
+    (True, True)
+    """
+    chosen = options(
+        method, eps, radius=radius, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
+        check_every=check_every, mode=mode, params=params, constants=constants, seed=seed, callback=callback,
+        verbose=verbose,
+    )  # fmt: skip
+    core = getattr(f, "_core_game", None)
+    if core is not None:
+        _refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
+        x, y = _start(f.x0 if x0 is None else x0, "x0"), _start(f.y0 if y0 is None else y0, "y0")
+        return finish(core.solve(flat(x), flat(y), chosen), (x.shape, y.shape), verbose, gradients="exact")
+    if x0 is None or y0 is None:
+        raise TypeError("give x0 and y0, where to begin")
+    x, y = _start(x0, "x0"), _start(y0, "y0")
+    game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
+    raw = game.core.solve(flat(x), flat(y), chosen)
+    return finish(raw, (x.shape, y.shape), verbose, gradients=game.gradients)
+
+
+def _refuse_beside_game(*given: Any) -> None:
+    if any(g is not None for g in given):
+        raise TypeError("a Game brings its own sets and gradients; give functions instead to choose others")
+
+
+def gap(
+    f: Any,
+    x: ArrayLike,
+    y: ArrayLike,
+    x_set: ConvexSet | None = None,
+    y_set: ConvexSet | None = None,
+    grad_x: Function | None = None,
+    grad_y: Function | None = None,
+    *,
+    radius: float = 1.0,
+    check_gradients: bool = False,
+    with_value: bool | None = None,
+) -> Result:
+    """Certify any point, wherever it comes from: how much could either player still gain to first order?
+
+    The result has ``fun``, ``gap`` (a ``Certificate``), ``outside`` (the distances of x and y from their sets; a point
+    that is clearly outside has no gap, the bounds are NaN) and ``gradients``. With ``check_gradients`` up to 200
+    coordinates of each gradient are compared with central differences, and ``disagreement`` is the largest found.
+
+    >>> import standoff
+    >>> r = standoff.gap(lambda x, y: x[0] * y[0], [0.25], [0.0], standoff.Box(-1, 1), standoff.Box(-1, 1),
+    ...                  grad_x=lambda x, y: y, grad_y=lambda x, y: x)
+    >>> r.gap.x_upper, round(r.gap.y_upper, 9)
+    (0.0, 0.25)
+    """
+    x, y = _start(x, "x"), _start(y, "y")
+    core = getattr(f, "_core_game", None)
+    if core is not None:
+        _refuse_beside_game(x_set, y_set, grad_x, grad_y, with_value)
+        gradients = "exact"
+    else:
+        game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, None)
+        core, gradients = game.core, game.gradients
+    fun, bounds, outside, apart = core.gap(flat(x), flat(y), float(radius), bool(check_gradients))
+    result = Result(fun=fun, gap=Certificate(*bounds), outside=outside, gradients=gradients)
+    if apart is not None:
+        result["disagreement"] = apart
+    if not all(distance <= 1e-8 * (1 + float(np.linalg.norm(v))) for distance, v in zip(outside, (x, y), strict=True)):
+        warnings.warn(f"the point is outside its sets by {outside}: project it first", stacklevel=2)
+    return result
