@@ -12,7 +12,9 @@ use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
 use standoff::gap::{Ask, Gauge, Side};
-use standoff::{Certificate, Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
+use standoff::{
+    Certificate, Constants, Error, Game, Gap, Need, Point, Settings, Solution, StopReason, ops, solve_with, zoo,
+};
 
 use crate::bad_input;
 use crate::functions::{Callables, Functions};
@@ -25,6 +27,8 @@ use crate::watch::{Attentive, Watch};
 const SAMPLES: u64 = 100;
 /// Coordinates of each player whose derivative is compared: as many as the command compares.
 const COMPARED: usize = 200;
+/// A point may be this far outside its set, relative to its size: rounding, and the accuracy of a projection onto a polyhedron.
+const ROUNDING: f64 = 1e-8;
 
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Shared = Box<dyn Game<Real = f64> + Send>;
@@ -202,9 +206,15 @@ impl PyGame {
         self.with(py, |game| {
             let (value, gx, gy) = gradients(game, &z);
             let mut gauge = Gauge::new(radius);
-            let x = gauge.measure(game.x_set(), &z.x, &gx, Side::Min, Ask::Exact);
-            let y = gauge.measure(game.y_set(), &z.y, &gy, Side::Max, Ask::Exact);
+            let mut x = gauge.measure(game.x_set(), &z.x, &gx, Side::Min, Ask::Exact);
+            let mut y = gauge.measure(game.y_set(), &z.y, &gy, Side::Max, Ask::Exact);
             let outside = (game.x_set().distance(&z.x), game.y_set().distance(&z.y));
+            // Even where a gradient is zero, a point outside its set is no equilibrium.
+            for (gap, distance, v) in [(&mut x, outside.0, &z.x), (&mut y, outside.1, &z.y)] {
+                if !(distance <= ROUNDING * (1.0 + ops::norm(v))) {
+                    *gap = Gap::UNKNOWN;
+                }
+            }
             let apart = compare.then(|| derivatives(game, &z, COMPARED)).map(|d| (d.x, d.y));
             (value, bounds(&Certificate { x, y, radius }), outside, apart)
         })
