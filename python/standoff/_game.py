@@ -40,7 +40,7 @@ class Game:
 
     @classmethod
     def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".") -> Game:
-        """A game written as text (see the docs on game files); data files are looked for in ``folder``."""
+        """A game written as text (docs/formula.md); data files are looked for in ``folder``."""
         return cls(_core.Game.toml(text, Path(folder)))
 
     @classmethod

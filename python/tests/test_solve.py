@@ -131,8 +131,8 @@ def test_methods_with_constants_given_and_estimated():
         return -0.5 * x[0] ** 2 + 1.2 * x[0] * y[0] - 0.1 * y[0] ** 2
 
     gradients = {"grad_x": lambda x, y: 1.2 * y - x, "grad_y": lambda x, y: 1.2 * x - 0.2 * y}
-    assert so.solve(f, *start, **gradients, method="regularised", constants=given).success
-    assert so.solve(f, *start, **gradients, method="regularised", constants="estimate", seed=3).success
+    assert so.solve(f, *start, **gradients, method="regularised", eps=0.05, constants=given).success
+    assert so.solve(f, *start, **gradients, method="regularised", eps=0.05, constants="estimate", seed=3).success
     with pytest.raises(ValueError, match="needs the constants"):
         so.solve(f, *start, **gradients, method="regularised")
     with pytest.raises(ValueError, match="there is no constant `l13`"):
