@@ -35,6 +35,11 @@ type Shared = Box<dyn Game<Real = f64> + Send>;
 /// A start or an answer, as two arrays.
 type Arrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
+/// f and its two gradients.
+type Evaluated<'py> = (f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+/// f, the certificate, how far either player is outside, and the disagreement of the gradients where it was asked for.
+type Certified = (f64, Bounds, (f64, f64), Option<(f64, f64)>);
+
 /// A game, which one run at a time may play.
 #[pyclass(name = "Game", module = "standoff._core", frozen)]
 pub(crate) struct PyGame {
@@ -179,26 +184,14 @@ impl PyGame {
     }
 
     /// `f`, `grad_x f` and `grad_y f` at a pair.
-    fn evaluate<'py>(
-        &self,
-        py: Python<'py>,
-        x: Vector<'_>,
-        y: Vector<'_>,
-    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn evaluate<'py>(&self, py: Python<'py>, x: Vector<'_>, y: Vector<'_>) -> PyResult<Evaluated<'py>> {
         let z = self.point(&x, &y)?;
         let (value, gx, gy) = self.with(py, |game| gradients(game, &z))?;
         Ok((value, PyArray1::from_vec(py, gx), PyArray1::from_vec(py, gy)))
     }
 
-    /// f, the certificate, how far either player is outside, and the disagreement of the gradients where it was asked for.
-    fn gap(
-        &self,
-        py: Python<'_>,
-        x: Vector<'_>,
-        y: Vector<'_>,
-        radius: f64,
-        compare: bool,
-    ) -> PyResult<(f64, Bounds, (f64, f64), Option<(f64, f64)>)> {
+    /// Measures any point.
+    fn gap(&self, py: Python<'_>, x: Vector<'_>, y: Vector<'_>, radius: f64, compare: bool) -> PyResult<Certified> {
         if !(radius > 0.0 && radius.is_finite()) {
             return Err(bad_input(Error::Setting { name: "radius", value: radius, want: "a positive number" }));
         }

@@ -3,6 +3,8 @@
 //! Python's half (`python/standoff`) checks arguments and words results; this half moves numbers across. The interpreter's
 //! lock is released while the solver computes, and taken only to call the user's functions.
 
+#![allow(clippy::needless_pass_by_value)] // what Python hands over arrives by value
+
 mod functions;
 mod game;
 mod options;
