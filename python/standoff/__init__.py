@@ -9,6 +9,8 @@ gain to first order; ``gap`` proves the same of any point. Sets: ``Free``, ``Box
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._autodiff import Differentiable, from_jax, from_torch
 from ._core import __version__
 from ._game import Game, Zoo, zoo
@@ -16,9 +18,12 @@ from ._result import Certificate, Record, Result
 from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Simplex
 from ._solve import gap, solve
 
+if TYPE_CHECKING:
+    from ._estimators import FairClassifier
+
 __all__ = [
-    "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "Free", "Game", "Halfspace", "L1Ball",
-    "Polyhedron", "Product", "Record", "Result", "Simplex", "Zoo", "__version__", "from_jax", "from_torch", "gap",
+    "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
+    "L1Ball", "Polyhedron", "Product", "Record", "Result", "Simplex", "Zoo", "__version__", "from_jax", "from_torch", "gap",
     "methods", "solve", "zoo",
 ]  # fmt: skip
 
@@ -32,3 +37,12 @@ def methods() -> dict[str, str]:
     from . import _core
 
     return dict(_core.methods())
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import, and need not be there.
+    if name == "FairClassifier":
+        from ._estimators import FairClassifier
+
+        return FairClassifier
+    raise AttributeError(f"module 'standoff' has no attribute {name!r}")

@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_pass_by_value)] // what Python hands over arrives by value
 
+mod fair;
 mod functions;
 mod game;
 mod options;
@@ -48,6 +49,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<sets::PySet>()?;
     module.add_class::<game::PyGame>()?;
+    module.add_function(wrap_pyfunction!(fair::fair_train, module)?)?;
+    module.add_function(wrap_pyfunction!(fair::fair_logits, module)?)?;
+    module.add_function(wrap_pyfunction!(fair::fair_views, module)?)?;
     module.add_function(wrap_pyfunction!(address, module)?)?;
     module.add_function(wrap_pyfunction!(methods, module)?)?;
     module.add_function(wrap_pyfunction!(zoo_entries, module)?)
