@@ -173,13 +173,12 @@ pub(crate) fn fair_logits<'py>(
     Ok(PyArray1::from_vec(py, logits.map_err(refuse)?))
 }
 
-/// The named parts of a network's parameters, with PyTorch's names: name, shape, and where they stand.
+/// Name, shape, and where it begins and ends.
+type NamedPart = (String, Vec<usize>, usize, usize);
+
+/// The named parts of a network's parameters, with PyTorch's names.
 #[pyfunction]
-pub(crate) fn fair_views(
-    model: &str,
-    width: usize,
-    classes: usize,
-) -> PyResult<Vec<(String, Vec<usize>, usize, usize)>> {
+pub(crate) fn fair_views(model: &str, width: usize, classes: usize) -> PyResult<Vec<NamedPart>> {
     let model = Model::preset(model, Shape::vector(width), classes).map_err(refuse)?;
     Ok(model.views().iter().map(|v| (v.name.clone(), v.shape.clone(), v.range.start, v.range.end)).collect())
 }
