@@ -190,3 +190,13 @@ def test_the_start_is_not_touched():
     x0 = np.array([5.0])
     so.solve(lambda x, y: float(x @ x - y @ y), x0, [1.0], so.Box(-1, 1), eps=1e-4)
     assert x0 == [5.0]
+
+
+def test_the_function_may_use_the_start_while_it_is_called():
+    x0, box = np.array([5.0]), so.Box(-1, 1)
+
+    def f(x, y):
+        box.project(x0, out=x0)
+        return float(x @ x - y @ y)
+
+    assert so.solve(f, x0, [1.0], box, eps=1e-4).success

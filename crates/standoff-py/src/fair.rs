@@ -110,6 +110,9 @@ fn train(table: &Table, options: &Options) -> PyResult<Trained> {
     let sizes: Vec<usize> = (0..data.groups()).map(|g| data.group(g).len()).collect();
     let model = Model::preset(&options.model, data.input(), options.classes).map_err(refuse)?;
     let mut game = GroupGame::new(&model, data, options.batching(), options.threads).map_err(refuse)?;
+    if options.method == "minmax" {
+        game = game.at_corners();
+    }
     let (reply, weights) = options.reply(&sizes)?;
     let schedule = Schedule::new(&options.stages).map_err(refuse)?;
     let method = Train::new(&game, reply, &Recipe::adam(AdamOptions::default(), schedule)).map_err(refuse)?;

@@ -1,7 +1,7 @@
 //! A game that Python holds: its own functions, a file, or one of the zoo. Solving, certifying, evaluating.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -68,13 +68,19 @@ impl PyGame {
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
-        self.game.try_lock().map_err(|_| {
-            PyRuntimeError::new_err("this game is being played: wait for the end, or make a second one for another run")
-        })
+        match self.game.try_lock() {
+            Ok(game) => Ok(game),
+            // Every run fixes its own x before it asks for anything: what a panic left behind is never read.
+            Err(TryLockError::Poisoned(left)) => Ok(left.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
+                "this game is being played: wait for the end, or make a second one for another run",
+            )),
+        }
     }
 
-    /// The two arrays as a pair, after their lengths were compared with the game's.
-    fn point(&self, x: &Vector<'_>, y: &Vector<'_>) -> PyResult<Point<f64>> {
+    /// The two arrays as a pair, after their lengths were compared with the game's. The arrays are let go: the user's functions
+    /// may do with them what they like.
+    fn point(&self, x: Vector<'_>, y: Vector<'_>) -> PyResult<Point<f64>> {
         let (x, y) = (x.as_slice()?, y.as_slice()?);
         for (player, got, want) in [("x", x.len(), self.dims[0]), ("y", y.len(), self.dims[1])] {
             if got != want {
@@ -185,7 +191,7 @@ impl PyGame {
 
     /// `f`, `grad_x f` and `grad_y f` at a pair.
     fn evaluate<'py>(&self, py: Python<'py>, x: Vector<'_>, y: Vector<'_>) -> PyResult<Evaluated<'py>> {
-        let z = self.point(&x, &y)?;
+        let z = self.point(x, y)?;
         let (value, gx, gy) = self.with(py, |game| gradients(game, &z))?;
         Ok((value, PyArray1::from_vec(py, gx), PyArray1::from_vec(py, gy)))
     }
@@ -195,7 +201,7 @@ impl PyGame {
         if !(radius > 0.0 && radius.is_finite()) {
             return Err(bad_input(Error::Setting { name: "radius", value: radius, want: "a positive number" }));
         }
-        let z = self.point(&x, &y)?;
+        let z = self.point(x, y)?;
         self.with(py, |game| {
             let (value, gx, gy) = gradients(game, &z);
             let mut gauge = Gauge::new(radius);
@@ -221,7 +227,7 @@ impl PyGame {
         y: Vector<'_>,
         options: Options,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let start = self.point(&x, &y)?;
+        let start = self.point(x, y)?;
         let mut guard = self.lock()?;
         let game = &mut **guard;
         self.watch.begin();
