@@ -121,7 +121,9 @@ impl<R: Real> Gauge<R> {
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
     ///
     /// The point belongs to the set up to rounding: the set is taken to reach just as far as the point. One that is
-    /// clearly outside has no gap, and neither has anything that is not finite: both bounds are NaN then.
+    /// clearly outside has no gap, and neither has anything that is not finite: both bounds are NaN then. Where the gradient is
+    /// exactly zero nothing can be gained from anywhere and the point is not looked at: whoever takes points from strangers
+    /// asks for [`Set::distance`] first.
     pub fn measure(&mut self, set: &Set<R>, point: &[R], grad: &[R], side: Side, ask: Ask) -> Gap {
         assert_eq!(point.len(), set.dim());
         assert_eq!(grad.len(), set.dim());
