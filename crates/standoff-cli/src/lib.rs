@@ -27,6 +27,7 @@ mod race;
 mod rates;
 mod report;
 mod report_page;
+mod reproduce;
 mod screen;
 mod trace;
 mod verdict;

@@ -51,6 +51,21 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(v).map_err(|_| format!("{text} seconds is too long"))
 }
 
+/// A span of time in seconds, possibly none.
+pub fn pause(text: &str) -> Result<Duration, String> {
+    let v = non_negative(text)?;
+    Duration::try_from_secs_f64(v).map_err(|_| format!("{text} seconds is too long"))
+}
+
+/// A span of time with its unit: `90s`, `30m`, `2h`, `1.5d`; `90` is seconds.
+pub fn span(text: &str) -> Result<Duration, String> {
+    let units = [("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
+    let found = units.iter().find_map(|(unit, size)| Some((text.trim().strip_suffix(unit)?.trim(), size)));
+    let (amount, size) = found.unwrap_or((text, &1.0));
+    let v = positive(amount).map_err(|why| format!("{why} (want a time such as 90s, 30m or 2h)"))?;
+    Duration::try_from_secs_f64(v * size).map_err(|_| format!("{text} is too long"))
+}
+
 /// `key=value`, with a number as value.
 pub fn assignment(text: &str) -> Result<(String, f64), String> {
     let Some((key, value)) = text.split_once('=') else {

@@ -89,7 +89,8 @@ impl Screen {
 
     /// Whether a line that rewrites itself makes sense.
     pub(crate) fn is_live(&self) -> bool {
-        !self.quiet && std::io::stderr().is_terminal()
+        let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+        !self.quiet && !dumb && std::io::stderr().is_terminal()
     }
 
     /// Nobody can be told that stderr is closed.

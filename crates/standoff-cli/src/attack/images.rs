@@ -5,7 +5,7 @@ use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
 use super::network::Network;
-use crate::data::find::{Found, Source, find};
+use crate::data::find::{Found, find_images};
 use crate::data::known::MNIST;
 use crate::data::places::Surroundings;
 use crate::files;
@@ -61,12 +61,7 @@ pub(crate) struct Images {
 impl Part {
     /// Finds and reads what `--data` names.
     pub(crate) fn find(data: &str, split: Split) -> Result<Self> {
-        let found = match find(Some(data), &MNIST, &Surroundings::real())? {
-            Source::Images(found) => found,
-            Source::Table(path) => {
-                bail!("{} is not a folder of IDX files; attacks are on images", files::name(&path))
-            }
-        };
+        let found = find_images(Some(data), &MNIST, &Surroundings::real())?;
         let [train, train_labels, test, test_labels] = &found.files;
         let set = match split {
             Split::Train => ImageSet::open(train, train_labels)?,

@@ -21,8 +21,9 @@ pub(crate) struct Bench<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) images: &'a Images,
     pub(crate) seed: u64,
-    /// Set by Ctrl-C.
+    /// Set by Ctrl-C, and here once the deadline has passed.
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// One eps: its figures, and the images behind them.
@@ -41,7 +42,12 @@ impl Bench<'_> {
 
     /// Attacks, proves and doubts; `watch` is told.
     pub(crate) fn measure(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Measured> {
-        let tell = |progress: Progress<'_>| watch.tell(progress);
+        let tell = |progress: Progress<'_>| {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            watch.tell(progress);
+        };
         let run = Run { seed: self.seed, stop: Some(self.stop), progress: Some(&tell) };
         let result = ensemble(self.engine, self.victims(), protocol, &run)?;
         let seconds = watch.check("proving and checking");

@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use standoff_nn::attack::{Attack, Progress, Protocol};
 
-use crate::live::LiveLine;
+use crate::live::{LiveLine, bar};
 use crate::number::{count, duration, short};
 use crate::screen::Screen;
 
 /// Between lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(60);
+/// Letters of a bar.
+const BAR: usize = 18;
 /// What a pass forward only costs, beside one that goes back too.
 const FORWARD: f64 = 0.45;
 /// What the proof and the checks of an eps cost, in passes of an image.
@@ -108,7 +110,8 @@ impl<'a> Watch<'a> {
         };
         let of = format!("{}/{}", p.index + 1, p.of);
         let (eps, standing) = (short(self.eps[block]), count(p.standing as u64));
-        format!("eps {eps}  {of} {} {:.0}%  {standing} images stand{left}", p.attack, 100.0 * p.done)
+        let done = bar(share, BAR);
+        format!("{done} eps {eps}  {of} {} {:.0}%  {standing} images stand{left}", p.attack, 100.0 * p.done)
     }
 }
 

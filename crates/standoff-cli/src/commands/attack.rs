@@ -2,9 +2,10 @@
 //! proven.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 use standoff_nn::Engine;
 use standoff_nn::attack::Protocol;
@@ -23,6 +24,7 @@ use crate::interrupt;
 use crate::number::{plural, short};
 use crate::parse;
 use crate::screen::Screen;
+use crate::training::folder;
 
 const AFTER: &str = "\
 The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove
@@ -119,12 +121,27 @@ pub(crate) struct AttackArgs {
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
 
+    /// Overwrite the attack in that folder
+    #[arg(long, requires = "out")]
+    force: bool,
+
     /// Print results as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
+    let (report, planned) = carry_out(args, &*interrupt::flag()?, None, screen)?;
+    show(&report, args, planned, screen)
+}
+
+/// Attacks, keeps what came out, and says how many eps were planned. Ctrl-C and the deadline end it with what there is.
+pub(crate) fn carry_out(
+    args: &AttackArgs,
+    stop: &AtomicBool,
+    deadline: Option<Instant>,
+    screen: &mut Screen,
+) -> Result<(Report, usize)> {
     let Some(path) = args.file.as_ref().or(args.model.as_ref()) else {
         bail!("no model is given; name its file");
     };
@@ -141,10 +158,9 @@ pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
     let images = part.choose(&network, args.classes.as_deref(), args.limit)?;
     let mut engine = Engine::new(&network.model, args.threads)?;
     engine.set_weights(&network.parameters)?;
-    let stop = interrupt::flag()?;
     let shelf = Shelf::new(args)?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
-    let bench = Bench { engine: &engine, images: &images, seed: args.seed, stop: &stop };
+    let bench = Bench { engine: &engine, images: &images, seed: args.seed, stop, deadline };
     let mut report = Report {
         model: path.display().to_string(),
         images: images.about.clone(),
@@ -162,7 +178,7 @@ pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
     if !shelf.pictures(&sheets, (images.rows, images.cols))? {
         screen.note("no image fell: there is no picture to draw");
     }
-    show(&report, args, protocols.len(), screen)
+    Ok((report, protocols.len()))
 }
 
 /// Every eps, until Ctrl-C: figures into the report, images onto the shelf.
@@ -216,7 +232,44 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
     Ok(Exit::Interrupted)
 }
 
+/// An attack that is not typed: the protocol's own, on a dataset's test images.
+#[derive(Debug, Clone)]
+pub(crate) struct Order<'a> {
+    pub(crate) model: &'a Path,
+    pub(crate) data: &'a str,
+    pub(crate) limit: Option<u64>,
+    pub(crate) eps: &'a [f64],
+    pub(crate) protocol: Rules,
+    pub(crate) threads: usize,
+    pub(crate) out: &'a Path,
+}
+
 impl AttackArgs {
+    pub(crate) fn of(order: &Order<'_>) -> Self {
+        Self {
+            file: Some(order.model.to_owned()),
+            model: None,
+            network: None,
+            data: order.data.to_owned(),
+            split: Split::Test,
+            classes: None,
+            limit: order.limit,
+            eps: order.eps.to_vec(),
+            protocol: order.protocol,
+            attacks: None,
+            norm: None,
+            grid: None,
+            chain: false,
+            seed: 0,
+            threads: order.threads,
+            pictures: None,
+            save: None,
+            out: Some(order.out.to_owned()),
+            force: true,
+            json: false,
+        }
+    }
+
     fn wish(&self) -> Wish<'_> {
         Wish {
             rules: self.protocol,
@@ -241,8 +294,7 @@ impl<'a> Shelf<'a> {
     fn new(args: &'a AttackArgs) -> Result<Self> {
         let folder = args.out.as_deref();
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(folder), files::plain(&e)))?;
+            folder::new(Some(folder), folder::ATTACK, args.force)?;
         }
         let both = |named: &Option<PathBuf>, usual: &str| -> Vec<PathBuf> {
             named.iter().cloned().chain(folder.map(|folder| folder.join(usual))).collect()

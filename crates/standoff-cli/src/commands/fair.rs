@@ -1,28 +1,27 @@
 //! `standoff fair`: classifiers that do not fail their worst group.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::Exit;
 use crate::data::table::TableArgs;
-use crate::fair::choice::Choice;
 use crate::fair::class::Class;
 use crate::fair::config::{BatchOrder, Columns, Config, Inner, Optimizer, Scale};
+use crate::fair::experiment::Experiment;
 use crate::fair::lambda::{self, CANDIDATES, Lambda};
 use crate::fair::method::Method;
-use crate::fair::results::Results;
 use crate::fair::task::Task;
-use crate::fair::train::{self, Spec};
-use crate::fair::{figure, frontier, table};
+use crate::fair::{frontier, table};
 use crate::files;
 use crate::interrupt;
 use crate::number::plural;
+use crate::parse;
 use crate::screen::Screen;
 use crate::training::Control;
-use crate::training::machine;
-use crate::training::runs::{self, Load};
+use crate::training::folder;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/fair-quick.toml: three methods on three classes of Fashion-MNIST, a minute on two cores.
@@ -150,6 +149,10 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     resume: Option<PathBuf>,
 
+    /// Seconds between checkpoints; 0 for one after every step
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse::pause)]
+    save_every: Duration,
+
     /// Print results as JSON
     #[arg(long)]
     json: bool,
@@ -159,96 +162,62 @@ pub(crate) struct FairArgs {
 }
 
 pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
-    let (config, task, out) = match &args.resume {
-        Some(folder) => {
-            let path = folder.join("config.toml");
-            if !path.is_file() {
-                bail!("{} is no run: it has no config.toml", files::name(folder));
-            }
-            let config = Config::open(&path)?;
-            config.check()?;
-            let task = Task::load(&config)?;
-            (config, task, folder.clone())
-        }
-        None => {
-            let mut config = args.configure()?;
-            config.check()?;
-            if let Some(text) = config.hold_out() {
-                screen.note(&text);
-            }
-            // What is wrong with the data is said before a folder is made.
-            let task = Task::load(&config)?;
-            if let Some(epochs) = args.epochs {
-                config.stretch(epochs.saturating_mul(task.steps_per_epoch(config.batch)));
-                config.check()?;
-            }
-            task.check(&config)?;
-            let out = runs::new_folder(args.out.as_deref(), "fair", args.force)?;
-            // Before anything is trained, so that even a run killed in its first second can be continued.
-            files::write(&out.join("config.toml"), &config.to_toml()?)?;
-            machine::save(&out)?;
-            (config, task, out)
-        }
-    };
+    let experiment = args.open(screen)?;
+    let Experiment { config, task, out, .. } = &experiment;
     screen.note(&task.describe());
     for warning in &task.warnings {
         screen.warn(warning);
     }
-    let lambdas = config.sweep();
-    let specs = Spec::all(&config, &lambdas);
+    let specs = experiment.specs();
     screen.note(&format!(
         "{} of {} steps, kept in {}",
         plural(specs.len() as u64, "run"),
         crate::number::count(config.steps()),
-        files::name(&out)
+        files::name(out)
     ));
-    let control = Control { stop: interrupt::flag()?, ..Control::default() };
-    let load = Load { runs: specs.len(), steps: config.steps(), threads: args.threads };
-    let one = |i: usize, threads: usize| train::run(&task, &config, &specs[i], &out, threads, &control);
-    let Some(done) = runs::run_all(load, &control, screen, one)? else {
+    let control = Control { pause: args.save_every, ..Control::new(interrupt::flag()?) };
+    let Some(done) = experiment.train(&specs, &control, screen)? else {
         screen.note(&format!("interrupted and saved; go on with `standoff fair --resume {}`", out.display()));
         return Ok(Exit::Interrupted);
     };
-    let choice = match config.lambda {
-        Lambda::Auto => Some(Choice::make(&task, &specs, &out)?),
-        Lambda::Given(_) => None,
-    };
-    let done = match &choice {
-        Some(choice) => choice.keep(done),
-        None => done,
-    };
-    let trade_off = choice.is_none() && lambdas.len() > 1;
-    let test = &task.test;
-    let size = test.group(0).len();
-    let same = (0..test.groups()).all(|g| test.group(g).len() == size);
-    let results = Results {
-        title: config.title.clone(),
-        group_names: task.groups.clone(),
-        class_names: task.classes.clone(),
-        out_of: (same && task.preprocessing.is_none()).then_some(size),
-        runs: done,
-        paper: config.paper.clone(),
-        choice,
-    };
-    results.save(&out)?;
-    if trade_off {
-        files::replace(&out.join("frontier.svg"), frontier::svg(&results).as_bytes())?;
-    }
-    if let Some(chart) = figure::svg(&out, &specs, &config.title) {
-        files::replace(&out.join("losses.svg"), chart.as_bytes())?;
-    }
+    let results = experiment.conclude(&specs, done)?;
     if args.json {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
     }
     let width = screen.width();
-    let text = if trade_off { frontier::render(&results, width) } else { table::render(&results, width) };
+    let text = if experiment.is_sweep() { frontier::render(&results, width) } else { table::render(&results, width) };
     screen.result(&text)?;
-    screen.note(&format!("results.json, results.csv and the models are in {}", files::name(&out)));
+    screen.note(&format!("results.json, results.csv and the models are in {}", files::name(out)));
     Ok(Exit::Done)
 }
 
 impl FairArgs {
+    /// The experiment to go on with, or a new one in a new folder.
+    fn open(&self, screen: &mut Screen) -> Result<Experiment> {
+        if let Some(out) = &self.resume {
+            let config = folder::resumed(out, Config::open)?;
+            config.check()?;
+            let task = Task::load(&config)?;
+            return Ok(Experiment { config, task, out: out.clone(), threads: self.threads });
+        }
+        let mut config = self.configure()?;
+        config.check()?;
+        if let Some(text) = config.hold_out() {
+            screen.note(&text);
+        }
+        // What is wrong with the data is said before a folder is made.
+        let task = Task::load(&config)?;
+        if let Some(epochs) = self.epochs {
+            config.stretch(epochs.saturating_mul(task.steps_per_epoch(config.batch)));
+            config.check()?;
+        }
+        task.check(&config)?;
+        let out = folder::new(self.out.as_deref(), folder::FAIR, self.force)?;
+        folder::begin(&out, &config.to_toml()?)?;
+        Ok(Experiment { config, task, out, threads: self.threads })
+    }
+
     /// The experiment, with the flags on top.
     fn configure(&self) -> Result<Config> {
         let mut c = match &self.config {

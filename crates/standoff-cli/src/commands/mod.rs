@@ -1,6 +1,6 @@
 //! One file per command: its arguments, its help and what it does.
 
-mod attack;
+pub(crate) mod attack;
 mod check;
 mod completions;
 mod data;
@@ -13,6 +13,7 @@ mod predict;
 mod race;
 mod rates;
 mod report;
+mod reproduce;
 mod robust;
 mod solve;
 mod verify;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Attack(Box<attack::AttackArgs>),
     /// Show runs in the browser: tables, curves, images on one page
     Report(report::ReportArgs),
+    /// Reproduce the tables and the figure of the paper
+    Reproduce(reproduce::ReproduceArgs),
     /// Solve a game to a certificate
     Solve(solve::SolveArgs),
     /// Check a point: recompute its certificate from scratch
@@ -70,6 +73,7 @@ impl Command {
             Self::Robust(args) => robust::run(args, screen),
             Self::Attack(args) => attack::run(args, screen),
             Self::Report(args) => report::run(args, screen),
+            Self::Reproduce(args) => reproduce::run(args, screen),
             Self::Solve(args) => solve::run(args, screen),
             Self::Verify(args) => verify::run(args, screen),
             Self::Check(args) => check::run(args, screen),

@@ -1,6 +1,7 @@
 //! `standoff robust`: networks that stand against small changes of their input.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -16,8 +17,7 @@ use crate::robust::task::Task;
 use crate::robust::train;
 use crate::screen::Screen;
 use crate::training::Control;
-use crate::training::machine;
-use crate::training::runs::{self, Load};
+use crate::training::folder;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/robust-quick.toml on MNIST.
@@ -157,57 +157,33 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     resume: Option<PathBuf>,
 
+    /// Seconds between checkpoints; 0 for one after every step
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse::pause)]
+    save_every: Duration,
+
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
-    let (config, task, out) = match &args.resume {
-        Some(folder) => {
-            let path = folder.join("config.toml");
-            if !path.is_file() {
-                bail!("{} is no run: it has no config.toml", files::name(folder));
-            }
-            let config = Config::open(&path)?;
-            config.check()?;
-            let task = Task::load(&config)?;
-            (config, task, folder.clone())
-        }
-        None => {
-            let config = args.configure()?;
-            config.check()?;
-            // What is wrong with the data is said before a folder is made.
-            let task = Task::load(&config)?;
-            train::check(&task, &config)?;
-            let out = runs::new_folder(args.out.as_deref(), "robust", args.force)?;
-            files::write(&out.join("config.toml"), &config.to_toml()?)?;
-            machine::save(&out)?;
-            (config, task, out)
-        }
-    };
+    let (config, task, out) = args.open()?;
     for warning in &task.warnings {
         screen.warn(warning);
     }
-    let n = task.train.len();
-    let steps = config.stages(n).iter().map(|stage| stage.0).sum();
-    screen.note(&format!("{} steps of {} images, kept in {}", count(steps), config.batch, files::name(&out)));
-    let control = Control { stop: interrupt::flag()?, ..Control::default() };
-    let load = Load { runs: 1, steps, threads: args.threads };
-    let one = |_: usize, _: usize| train::run(&task, &config, &out, args.threads, &control);
-    let Some(done) = runs::run_all(load, &control, screen, one)? else {
+    let steps = count(config.steps_in_all(task.train.len()));
+    screen.note(&format!("{steps} steps of {} images, kept in {}", config.batch, files::name(&out)));
+    let control = Control { pause: args.save_every, ..Control::new(interrupt::flag()?) };
+    let Some(result) = train::alone(&task, &config, &out, args.threads, (&control, screen))? else {
         screen.note(&format!("interrupted and saved; go on with `standoff robust --resume {}`", out.display()));
         return Ok(Exit::Interrupted);
     };
-    for result in &done {
-        result.save(&out)?;
-        let text = if args.json {
-            serde_json::to_string_pretty(result)? + "\n"
-        } else {
-            result.render(&config.title, screen.width())
-        };
-        screen.result(&text)?;
-    }
+    let text = if args.json {
+        serde_json::to_string_pretty(&result)? + "\n"
+    } else {
+        result.render(&config.title, screen.width())
+    };
+    screen.result(&text)?;
     let model = out.join("model.safetensors");
     screen.note(&format!(
         "the network is {0}; attack it with `standoff attack {1}`",
@@ -218,6 +194,24 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
 }
 
 impl RobustArgs {
+    /// The training to go on with, or a new one in a new folder.
+    fn open(&self) -> Result<(Config, Task, PathBuf)> {
+        if let Some(out) = &self.resume {
+            let config = folder::resumed(out, Config::open)?;
+            config.check()?;
+            let task = Task::load(&config)?;
+            return Ok((config, task, out.clone()));
+        }
+        let config = self.configure()?;
+        config.check()?;
+        // What is wrong with the data is said before a folder is made.
+        let task = Task::load(&config)?;
+        train::check(&task, &config)?;
+        let out = folder::new(self.out.as_deref(), folder::ROBUST, self.force)?;
+        folder::begin(&out, &config.to_toml()?)?;
+        Ok((config, task, out))
+    }
+
     /// The experiment, with the flags on top.
     fn configure(&self) -> Result<Config> {
         let mut c = match &self.config {

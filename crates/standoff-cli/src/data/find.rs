@@ -32,9 +32,22 @@ pub struct Found {
     pub known: Option<(&'static Known, &'static Edition)>,
 }
 
+/// Finds the images that `--data` names, where a table would be of no use.
+pub fn find_images(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Found> {
+    match search(named, usual, around, "or a folder with IDX files")? {
+        Source::Images(found) => Ok(found),
+        Source::Table(path) => bail!("{} is a table; attacks are on images", files::name(&path)),
+    }
+}
+
 /// Finds what `--data` names: a dataset, a folder or a file. A folder that holds several is asked for `usual`, as is everything
 /// when nothing is named.
 pub fn find(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Source> {
+    search(named, usual, around, "a folder with IDX files, or a CSV file")
+}
+
+/// `takes` says what else than names there is, for the message.
+fn search(named: Option<&str>, usual: &'static Known, around: &Surroundings, takes: &str) -> Result<Source> {
     let Some(text) = named else {
         return by_name(usual, around).map(Source::Images);
     };
@@ -51,9 +64,7 @@ pub fn find(named: Option<&str>, usual: &'static Known, around: &Surroundings) -
     let names = KNOWN.map(|k| k.name);
     let hint = nearest(text, names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.map(|name| format!("`{name}`")).join(" or ");
-    bail!(
-        "there is no dataset, folder or file `{text}`{hint} (--data takes {names}, a folder with IDX files, or a CSV file)"
-    )
+    bail!("there is no dataset, folder or file `{text}`{hint} (--data takes {names}, {takes})")
 }
 
 /// Every copy of a dataset, the best first: more complete editions before others, then in the order of the places.

@@ -9,7 +9,7 @@ pub mod show;
 pub mod table;
 pub mod verify;
 
-pub use find::{Found, Source, find};
+pub use find::{Found, Source, find, find_images};
 pub use known::Known;
 pub use places::Surroundings;
 

@@ -216,7 +216,8 @@ impl Config {
         Self::parse(&files::text(path, "an experiment")?, &path.display().to_string())
     }
 
-    fn parse(text: &str, name: &str) -> Result<Self> {
+    /// Reads the text of an experiment file; its name is for errors.
+    pub fn parse(text: &str, name: &str) -> Result<Self> {
         let config: Self = toml::from_str(text).with_context(|| format!("`{name}` is not an experiment"))?;
         Ok(config)
     }

@@ -3,6 +3,7 @@
 pub mod choice;
 pub mod class;
 pub mod config;
+pub(crate) mod experiment;
 pub mod fairness;
 pub mod figure;
 pub mod frontier;

@@ -80,6 +80,7 @@ pub struct Fairness {
 
 /// What the paper reports of a method: mean and standard deviation, in the unit of its table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PaperRow {
     /// The method, by the name that it has here.
     pub method: String,

@@ -18,6 +18,9 @@ use super::task::Task;
 use crate::training::run::{End, Pace, finished};
 use crate::training::{Control, Run, Subject};
 
+/// The result of one run, in its folder; those of all are in `results.json`.
+pub(crate) const RESULT: &str = "result.json";
+
 /// What one run is to do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
@@ -67,6 +70,7 @@ pub fn run(
         steps: config.steps(),
         cadence: config.cadence(),
         epoch: task.steps_per_epoch(config.batch),
+        result: RESULT,
     };
     if let Some(result) = finished(&pace, control)? {
         return Ok(Some(result));
@@ -156,6 +160,14 @@ impl Subject for Learner<'_> {
 
     fn loss_names(&self) -> Vec<String> {
         if self.spec.method == Method::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
+    }
+
+    fn figures(&self, line: &Line) -> String {
+        let largest = line.losses.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
+        let sizes = (0..self.task.test.groups()).map(|g| self.task.test.group(g).len());
+        let shares = line.correct.iter().zip(sizes).filter(|(_, n)| *n > 0).map(|(c, n)| 100.0 * *c as f64 / n as f64);
+        let worst = shares.min_by(f64::total_cmp).map(|share| format!("  worst group {share:.1} %"));
+        format!("loss {largest:.4}{}", worst.unwrap_or_default())
     }
 
     fn fault(&self, game: &GroupGame) -> Option<String> {

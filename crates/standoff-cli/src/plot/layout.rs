@@ -44,7 +44,9 @@ pub(super) fn draw(chart: &Chart, at: (f64, f64), style: &str) -> String {
     let (beside, under) = if chart.below { (RIGHT, legend.height() + 8.0) } else { (legend.width(), 0.0) };
     let values = |of: fn(&(f64, f64)) -> f64| {
         let points = chart.lines.iter().flat_map(move |l| l.points.iter().map(of));
-        points.chain(chart.lines.iter().flat_map(Line::bars).flat_map(move |bar| bar.map(|end| of(&end))))
+        let bars = chart.lines.iter().flat_map(Line::bars).flatten();
+        let bands = chart.lines.iter().flat_map(|l| &l.band).flat_map(|&(x, low, high)| [(x, low), (x, high)]);
+        points.chain(bars.chain(bands).map(move |end| of(&end)))
     };
     let y = Scale::fit(&chart.y, values(|p| p.1), (h - BOTTOM, TOP));
     let numbers = y.ticks().iter().flat_map(|t| &t.label).map(|l| width(l, 12.0)).fold(0.0, f64::max);
@@ -131,6 +133,9 @@ fn lines(svg: &mut Svg, chart: &Chart, (x, y): (&Scale, &Scale), frame: Rect) {
     let mut order: Vec<usize> = (0..chart.lines.len()).collect();
     order.sort_by_key(|i| chart.lines[*i].look.strong);
     for &i in &order {
+        draw_band(svg, &chart.lines[i], x, y);
+    }
+    for &i in &order {
         draw_line(svg, &chart.lines[i], &pieces[i]);
         pieces[i].iter().for_each(|piece| space.run(piece));
         for bar in chart.lines[i].bars().map(|bar| bar.map(|(u, v)| (x.place(u), y.place(v)))) {
@@ -196,6 +201,25 @@ fn pixels(line: &Line, x: &Scale, y: &Scale) -> Pieces {
         open = true;
     }
     pieces
+}
+
+/// A band around a line: along its upper edge and back along the lower one, in pieces where it is not known.
+fn draw_band(svg: &mut Svg, line: &Line, x: &Scale, y: &Scale) {
+    let known = |&(at, low, high): &(f64, f64, f64)| at.is_finite() && low.is_finite() && high.is_finite();
+    let mut path = String::new();
+    for piece in line.band.chunk_by(|a, b| known(a) && known(b)).filter(|piece| piece.len() > 1) {
+        let upper = piece.iter().map(|&(at, _, high)| (at, high));
+        let lower = piece.iter().rev().map(|&(at, low, _)| (at, low));
+        for (k, (at, value)) in upper.chain(lower).enumerate() {
+            let _ = write!(path, "{}{} {}", if k == 0 { 'M' } else { 'L' }, px(x.place(at)), px(y.place(value)));
+        }
+        path.push('Z');
+    }
+    if !path.is_empty() {
+        svg.open("g", &[("class", &line.look.class())]);
+        svg.element("path", &[("class", "band"), ("d", &path)]);
+        svg.close("g");
+    }
 }
 
 fn draw_line(svg: &mut Svg, line: &Line, pieces: &Pieces) {

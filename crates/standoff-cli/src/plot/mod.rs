@@ -76,6 +76,8 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
     /// How far each point may be off, to either side along x and along y; empty for points without bars.
     pub errors: Vec<(f64, f64)>,
+    /// A band around the line: x, and between which values it is; empty for none.
+    pub band: Vec<(f64, f64, f64)>,
     /// Colour, dashes and weight.
     pub look: Look,
     /// How the points are joined.

@@ -61,6 +61,7 @@ font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;background
 .plot .k3{color:var(--k3)}.plot .k4{color:var(--k4)}.plot .k5{color:var(--k5)}
 .plot .line{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}
 .plot .strong .line{stroke-width:3}.plot .faint .line{stroke-width:1;stroke-opacity:.75}
+.plot .band{fill:currentColor;fill-opacity:.16;stroke:none}
 .plot .mark{fill:currentColor}.plot .cross{stroke:currentColor;stroke-width:2;fill:none}
 .plot .name{fill:currentColor;font-size:11px}.plot .note{fill:var(--soft);font-size:11px}.plot .strong .name{font-weight:600}
 .plot .touch{fill:none;stroke:transparent;stroke-width:12;pointer-events:stroke}

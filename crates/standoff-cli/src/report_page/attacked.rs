@@ -1,16 +1,20 @@
 //! `standoff attack` on the page: what every attack leaves, against eps, and the images that fell.
 
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::html;
 use crate::fair::grid::{Cell, Grid};
+use crate::files;
 use crate::number::{count, short};
 use crate::plot::{Axis, Chart, End, Join, Line, Look};
 use crate::screen::{GOOD, WARN};
 
 /// The `results.json` of an attack, as far as the page needs it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Attacked {
+pub(crate) struct Attacked {
     pub(super) model: String,
     images: String,
     protocol: String,
@@ -73,6 +77,29 @@ impl Budget {
 }
 
 impl Attacked {
+    /// Reads the `results.json` of a folder.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join("results.json");
+        let text = files::text(&path, "a result of `standoff attack`")?;
+        serde_json::from_str(&text).with_context(|| format!("{} is no result of `standoff attack`", files::name(&path)))
+    }
+
+    /// Whether all of these eps were measured to the end.
+    pub(crate) fn is_whole(&self, eps: &[f64]) -> bool {
+        !self.interrupted && eps.iter().all(|eps| self.budgets.iter().any(|b| b.eps == *eps))
+    }
+
+    /// How many images were attacked.
+    pub(crate) fn images_in_all(&self) -> usize {
+        self.budgets.first().map_or(0, |b| b.natural.all.total)
+    }
+
+    /// What is left at an eps, in percent, by the name of its line; the first eps for none.
+    pub(crate) fn percent(&self, eps: Option<f64>, name: &str) -> Option<f64> {
+        let found = self.budgets.iter().find(|b| eps.is_none_or(|eps| b.eps == eps))?;
+        found.lines().into_iter().find(|line| line.0.split(':').next() == Some(name)).map(|line| line.1.all.percent())
+    }
+
     /// What was asked.
     pub(super) fn facts(&self) -> Vec<(String, String)> {
         let mut facts: Vec<(&str, String)> = vec![
@@ -108,7 +135,7 @@ impl Attacked {
 
     /// The section.
     pub(super) fn render(&self, out: &mut String, picture: Option<&[u8]>) {
-        let images = self.budgets.first().map_or(0, |b| b.natural.all.total);
+        let images = self.images_in_all();
         let caption = format!(
             "accuracy in percent on {} images after each attack; in the worst case an image counts only if every attack left it \
              right; certified is what no attack can turn",

@@ -3,7 +3,7 @@
 use super::html;
 use super::load::{Kind, Loaded};
 use super::robust;
-use super::track::Track;
+use super::track::{Bundle, Track};
 use crate::fair::grid::{Cell, Grid};
 use crate::fair::results::Results;
 use crate::fair::statistics::{Measured, summarise};
@@ -22,7 +22,7 @@ pub(super) fn render(out: &mut String, runs: &[Loaded]) {
     out.push_str("</section>\n");
 }
 
-type Fair<'a> = (&'a str, &'a Results, &'a [Track]);
+type Fair<'a> = (&'a str, &'a Results, &'a [Vec<Track>]);
 
 fn fair(out: &mut String, runs: &[Loaded]) {
     let own = |run| match run {
@@ -55,7 +55,7 @@ fn fair(out: &mut String, runs: &[Loaded]) {
 /// A chart for every method that two runs share.
 fn curves(out: &mut String, runs: &[Fair<'_>]) {
     let mut methods: Vec<&str> = Vec::new();
-    for label in runs.iter().flat_map(|run| run.2).map(|track| track.label.as_str()) {
+    for label in runs.iter().flat_map(|run| run.2).flatten().map(|track| track.label.as_str()) {
         if !methods.contains(&label) {
             methods.push(label);
         }
@@ -65,13 +65,19 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
         let title = format!("{method}: worst group's loss");
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("largest group loss"));
         for (i, (name, _, tracks)) in runs.iter().enumerate() {
-            for track in tracks.iter().filter(|track| track.label == method) {
-                let points = track.points(|m| (m.step as f64, m.largest()));
-                chart.lines.push(Line { name: (*name).to_owned(), points, look: Look::of(i), ..Line::default() });
+            let own = |seeds: &&Vec<Track>| seeds.first().is_some_and(|track| track.label == method);
+            for seeds in tracks.iter().filter(own) {
+                let curves: Vec<_> = seeds.iter().map(|t| t.points(|m| (m.step as f64, m.largest()))).collect();
+                let Bundle { points, band } = Bundle::of(&curves);
+                chart.lines.push(Line { name: (*name).to_owned(), points, band, look: Look::of(i), ..Line::default() });
             }
         }
         if chart.lines.len() > 1 {
-            html::figure(out, chart, "On all training data, of the first seed of each run.");
+            html::figure(
+                out,
+                chart,
+                "On all training data: the middle of the seeds of each run, and the band that holds all of them.",
+            );
         }
     }
     out.push_str("</div>\n");

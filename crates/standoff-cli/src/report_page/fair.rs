@@ -1,13 +1,16 @@
 //! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and how losses, weights and gaps went.
 
-use super::track::{Measure, Track};
+use super::track::{Bundle, Measure, Track};
 use super::{confusion, html};
 use crate::fair::results::Results;
 use crate::fair::{frontier, table};
 use crate::plot::{Axis, Chart, Join, Line, Look};
 
+/// The trainings of one method, seed by seed.
+pub(super) type Seeds = Vec<Track>;
+
 /// The section.
-pub(super) fn render(out: &mut String, results: &Results, tracks: &[Track]) {
+pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
     if results.runs.is_empty() {
         html::paragraph(out, "", "No run has finished, so there is no table yet.");
     } else {
@@ -16,9 +19,12 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Track]) {
         tables.iter().for_each(|(caption, grid)| html::table(out, caption, grid));
     }
     if !tracks.is_empty() {
-        let seed = tracks[0].seed;
         html::heading(out, "The way there");
-        html::paragraph(out, "soft", &format!("Curves are of seed {seed}, the first; tables are of all seeds."));
+        let most = tracks.iter().map(Vec::len).max().unwrap_or(0);
+        if most > 1 {
+            let text = format!("A line is the middle of up to {most} seeds, the band around it holds all of them.");
+            html::paragraph(out, "soft", &text);
+        }
         out.push_str("<div class=\"figures\">\n");
         losses(out, tracks);
         gaps(out, tracks);
@@ -30,14 +36,16 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Track]) {
     confusion::render(out, results);
 }
 
-/// A line of a track.
-fn line(i: usize, track: &Track, points: Vec<(f64, f64)>) -> Line {
-    Line { name: track.label.clone(), points, look: Look::of(i), ..Line::default() }
+/// A line of a method, with the band of its seeds.
+fn line(i: usize, seeds: &Seeds, of: &dyn Fn(&Track) -> Vec<(f64, f64)>) -> Line {
+    let Bundle { points, band } = Bundle::of(&seeds.iter().map(of).collect::<Vec<_>>());
+    let name = seeds.first().map(|track| track.label.clone()).unwrap_or_default();
+    Line { name, points, band, look: Look::of(i), ..Line::default() }
 }
 
 /// The paper's Figure 1.
-fn losses(out: &mut String, tracks: &[Track]) {
-    let by_epoch = tracks.iter().any(|track| !track.epochs.is_empty());
+fn losses(out: &mut String, tracks: &[Seeds]) {
+    let by_epoch = tracks.iter().flatten().any(|track| !track.epochs.is_empty());
     let (x, caption) = if by_epoch {
         (
             "epoch",
@@ -50,28 +58,25 @@ fn losses(out: &mut String, tracks: &[Track]) {
         )
     };
     let mut chart = Chart::new("training loss of the worst group", Axis::linear(x), Axis::log("largest group loss"));
-    for (i, track) in tracks.iter().enumerate() {
-        let points = if by_epoch { track.worst() } else { track.points(|m| (m.step as f64, m.largest())) };
-        chart.lines.push(line(i, track, points));
-    }
+    let of = |track: &Track| if by_epoch { track.worst() } else { track.points(|m| (m.step as f64, m.largest())) };
+    chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &of)));
     html::figure(out, chart, caption);
 }
 
 /// X and Y against gradients. A bound of zero has no place on a logarithmic axis: it is said instead.
-fn gaps(out: &mut String, tracks: &[Track]) {
+fn gaps(out: &mut String, tracks: &[Seeds]) {
     let what = ["X, what the network could still gain", "Y, what the weights of the groups could still gain"];
     for (k, what) in what.into_iter().enumerate() {
         let label = ["X at most", "Y at most"][k];
         let title = ["X against gradients", "Y against gradients"][k];
         let mut chart = Chart::new(title, Axis::linear("gradient evaluations"), Axis::log(label));
         let mut zero = Vec::new();
-        for (i, track) in tracks.iter().enumerate() {
-            let points = positive(track, k);
-            if points.is_empty() && !track.measures.is_empty() {
-                zero.push(track.label.as_str());
+        for (i, seeds) in tracks.iter().enumerate() {
+            if seeds.iter().all(|track| positive(track, k).is_empty() && !track.measures.is_empty()) {
+                zero.extend(seeds.first().map(|track| track.label.as_str()));
             }
             // Marked: a point between two zeros would not show otherwise.
-            chart.lines.push(Line { join: Join::Marked, ..line(i, track, points) });
+            chart.lines.push(Line { join: Join::Marked, ..line(i, seeds, &|track| positive(track, k)) });
         }
         let aside =
             if zero.is_empty() { String::new() } else { format!(" It is 0 throughout for {}.", zero.join(", ")) };
@@ -96,8 +101,8 @@ pub(super) fn positive(track: &Track, k: usize) -> Vec<(f64, f64)> {
 }
 
 /// The worst group of the test part, on the way.
-fn accuracy(out: &mut String, results: &Results, tracks: &[Track]) {
-    let known = tracks.iter().flat_map(|track| &track.measures).any(|m| !m.correct.is_empty());
+fn accuracy(out: &mut String, results: &Results, tracks: &[Seeds]) {
+    let known = tracks.iter().flatten().flat_map(|track| &track.measures).any(|m| !m.correct.is_empty());
     let Some(run) = results.runs.first().filter(|_| known) else { return };
     let sizes: Vec<usize> = run.test.iter().map(|score| score.total).collect();
     let worst = |m: &Measure| {
@@ -106,7 +111,7 @@ fn accuracy(out: &mut String, results: &Results, tracks: &[Track]) {
     };
     let y = Axis::linear("worst group, percent");
     let mut chart = Chart::new("test accuracy of the worst group", Axis::linear("step"), y);
-    chart.lines.extend(tracks.iter().enumerate().map(|(i, track)| line(i, track, track.points(worst))));
+    chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &|track| track.points(worst))));
     html::figure(out, chart, "The smallest accuracy of a group on the test part, as training went on.");
 }
 
@@ -127,14 +132,17 @@ fn sweep(out: &mut String, results: &Results) {
 }
 
 /// Every method's groups: their losses, and their weights where they change.
-fn groups(out: &mut String, results: &Results, tracks: &[Track]) {
+fn groups(out: &mut String, results: &Results, tracks: &[Seeds]) {
     html::heading(out, "Group by group");
+    if let Some(track) = tracks.iter().flatten().find(|_| tracks.iter().any(|seeds| seeds.len() > 1)) {
+        html::paragraph(out, "soft", &format!("These curves are of seed {} alone, the first.", track.seed));
+    }
     out.push_str("<div class=\"figures\">\n");
     let name = |track: &Track, g: usize| {
         let named = results.group_names.get(g).or_else(|| track.names.get(g));
         named.cloned().unwrap_or_else(|| format!("group {}", g + 1))
     };
-    for track in tracks {
+    for track in tracks.iter().filter_map(|seeds| seeds.first()) {
         let count = track.measures.iter().map(Measure::groups).max().unwrap_or(0);
         let lines = |of: &dyn Fn(&Measure, usize) -> f64, join: Join| -> Vec<Line> {
             let one = |g: usize| Line {

@@ -94,6 +94,7 @@ pub(super) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
     (chart.size, chart.below) = (SIZE, true);
     for line in chart.lines.iter_mut().filter(|line| line.errors.is_empty()) {
         line.points = thin(&line.points, POINTS);
+        line.band = thin_band(&line.band, POINTS / 2);
     }
     let (x, y) = (escape(&chart.x.label), escape(&chart.y.label));
     let lines = escape(&values(&chart.lines));
@@ -148,6 +149,26 @@ pub(super) fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     out
 }
 
+/// The same of a band: of every stretch what holds all of it.
+fn thin_band(band: &[(f64, f64, f64)], most: usize) -> Vec<(f64, f64, f64)> {
+    if band.len() <= most {
+        return band.to_vec();
+    }
+    let whole = |part: &[(f64, f64, f64)]| {
+        let fold = |of: &dyn Fn(&(f64, f64, f64)) -> f64, better: fn(&f64, &f64) -> std::cmp::Ordering| {
+            part.iter().map(of).filter(|v| v.is_finite()).max_by(better).unwrap_or(f64::NAN)
+        };
+        (part[part.len() / 2].0, fold(&|b| b.1, |a, b| b.total_cmp(a)), fold(&|b| b.2, f64::total_cmp))
+    };
+    let mut thin: Vec<_> = band.chunks(band.len().div_ceil(most)).map(whole).collect();
+    // It begins and ends where the line does.
+    if let (Some(first), Some(last)) = (band.first(), band.last()) {
+        thin.first_mut().into_iter().for_each(|b| b.0 = first.0);
+        thin.last_mut().into_iter().for_each(|b| b.0 = last.0);
+    }
+    thin
+}
+
 /// A picture that stands in the page itself.
 pub(super) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
     let (alt, caption) = (escape(alt), escape(caption));
@@ -194,6 +215,15 @@ mod tests {
         assert_eq!((few[0], few[few.len() - 1]), (points[0], points[9999]));
         assert!(few.contains(&(4321.0, 9.0)) && few.contains(&(7777.0, -9.0)));
         assert!(few.is_sorted_by(|a, b| a.0 <= b.0));
+    }
+
+    #[test]
+    fn a_thinned_band_holds_what_the_band_held() {
+        let mut band: Vec<(f64, f64, f64)> = (0..1000).map(|i| (f64::from(i), 1.0, 2.0)).collect();
+        (band[333].1, band[700].2) = (-5.0, 7.0);
+        let few = thin_band(&band, 50);
+        assert!(few.len() == 50 && few[0].0 == 0.0 && few[49].0 == 999.0, "{few:?}");
+        assert!(few.iter().any(|b| b.1 == -5.0) && few.iter().any(|b| b.2 == 7.0));
     }
 
     #[test]

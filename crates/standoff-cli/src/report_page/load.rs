@@ -35,7 +35,7 @@ pub(super) struct Loaded {
 #[derive(Debug)]
 pub(super) enum Kind {
     /// `standoff fair`.
-    Fair { results: Results, tracks: Vec<Track> },
+    Fair { results: Results, tracks: Vec<Vec<Track>> },
     /// `standoff robust`.
     Robust { result: Option<RobustResult>, track: Box<Track> },
     /// `standoff attack`.
@@ -118,13 +118,14 @@ fn parsed<T: DeserializeOwned>(path: &Path, notes: &mut Vec<String>) -> Option<T
 
 fn fair(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut Vec<String>) -> Kind {
     let mut found = trainings(folder, config);
-    found.sort_by(|a, b| (a.rank, a.seed).cmp(&(b.rank, b.seed)).then(a.lambda.total_cmp(&b.lambda)));
+    found.sort_by(|a, b| a.rank.cmp(&b.rank).then(a.lambda.total_cmp(&b.lambda)).then(a.seed.cmp(&b.seed)));
     let whole = results.and_then(|_| {
         Results::load(folder).map_err(|error| notes.push(format!("results.json cannot be used: {error}"))).ok()
     });
-    let seed = found.iter().map(|t| t.seed).min();
-    let first = found.iter().filter(|t| Some(t.seed) == seed);
-    let tracks: Vec<Track> = first.map(|t| Track::read(&folder.join(&t.folder), &t.label, t.seed, notes)).collect();
+    let same = |a: &Training, b: &Training| a.label == b.label;
+    let read = |t: &Training, notes: &mut Vec<String>| Track::read(&folder.join(&t.folder), &t.label, t.seed, notes);
+    let tracks: Vec<Vec<Track>> =
+        found.chunk_by(same).map(|seeds| seeds.iter().map(|t| read(t, notes)).collect()).collect();
     let results = whole.unwrap_or_else(|| {
         let runs: Vec<RunResult> =
             found.iter().filter_map(|t| parsed(&folder.join(&t.folder).join("result.json"), notes)).collect();
@@ -135,10 +136,10 @@ fn fair(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut
 }
 
 /// What the finished runs of an unfinished experiment say.
-fn partial(config: &toml::Table, mut runs: Vec<RunResult>, tracks: &[Track]) -> Results {
+fn partial(config: &toml::Table, mut runs: Vec<RunResult>, tracks: &[Vec<Track>]) -> Results {
     let groups = runs.first().map_or(0, |run| run.test.len());
     runs.retain(|run| [run.test.len(), run.train_losses.len(), run.weights.len()] == [groups; 3]);
-    let named = tracks.iter().map(|t| &t.names).find(|names| names.len() == groups);
+    let named = tracks.iter().flatten().map(|t| &t.names).find(|names| names.len() == groups);
     let numbered = || (1..=groups).map(|g| format!("group {g}")).collect();
     let paper = config.get("paper").cloned().and_then(|rows| rows.try_into().ok()).unwrap_or_default();
     let size = runs.first().and_then(|run| run.test.first()).map(|score| score.total);

@@ -16,6 +16,7 @@ use anyhow::Result;
 
 use crate::number::plural;
 use crate::plot::escape;
+pub(crate) use attacked::Attacked;
 use load::{Kind, Loaded};
 
 /// A page, and what its makers should know.

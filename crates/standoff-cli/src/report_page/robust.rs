@@ -6,17 +6,8 @@ use super::track::{Measure, Track};
 use crate::fair::grid::{Cell, Grid};
 use crate::number::{count, duration, short, upper};
 use crate::plot::{Axis, Chart, Line, Look};
+use crate::reproduce::items::{LEVELS, Row, TABLE_3};
 use crate::robust::results::{RobustResult, Share};
-
-/// Table 3 of the paper, in percent: natural; FGSM, then PGD-40, each at eps 0.2, 0.3 and 0.4.
-const PAPER: [(&str, [f64; 7]); 4] = [
-    ("paper: Madry et al., eps 0.35", [98.58, 96.09, 94.82, 89.84, 94.64, 91.41, 78.67]),
-    ("paper: TRADES, eps 0.35", [97.37, 95.47, 94.86, 79.04, 94.41, 92.69, 85.74]),
-    ("paper: TRADES, eps 0.40", [97.21, 96.19, 96.17, 96.14, 95.01, 94.36, 94.11]),
-    ("paper: its own, eps 0.40", [98.20, 97.04, 96.66, 96.23, 96.00, 95.17, 94.22]),
-];
-/// The eps of that table.
-const LEVELS: [f64; 3] = [0.2, 0.3, 0.4];
 
 /// The verdicts of several runs, and the paper's below them.
 pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
@@ -40,12 +31,15 @@ pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
 
 /// The paper's numbers.
 pub(super) fn paper(out: &mut String) {
-    let row =
-        |(name, numbers): (&str, [f64; 7])| (name.to_owned(), numbers.map(|v| Cell::plain(format!("{v:.2}"))).to_vec());
+    let row = |row: &Row| (format!("paper: {}", row.label), row.paper.map(|v| Cell::plain(format!("{v:.2}"))).to_vec());
     let mut heads = vec!["natural".to_owned()];
     heads.extend(["FGSM", "PGD-40"].iter().flat_map(|attack| LEVELS.map(|eps| format!("{attack} at {eps}"))));
     let caption = "for comparison, Table 3 of the paper: accuracy on MNIST in percent, by its own protocol";
-    html::table(out, caption, &Grid { corner: "network", layers: vec![""], heads, rows: PAPER.map(row).to_vec() });
+    html::table(
+        out,
+        caption,
+        &Grid { corner: "network", layers: vec![""], heads, rows: TABLE_3.iter().map(row).collect() },
+    );
 }
 
 /// The figures of several trainings, a line each, or two where two things are measured.

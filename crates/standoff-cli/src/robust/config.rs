@@ -189,7 +189,8 @@ impl Config {
         Self::parse(&files::text(path, "an experiment")?, &path.display().to_string())
     }
 
-    fn parse(text: &str, name: &str) -> Result<Self> {
+    /// Reads the text of an experiment file; its name is for errors.
+    pub fn parse(text: &str, name: &str) -> Result<Self> {
         toml::from_str(text).with_context(|| format!("`{name}` is not an experiment of robust training"))
     }
 
@@ -252,6 +253,11 @@ impl Config {
             (steps > 0).then_some((steps, rate))
         };
         self.schedule.iter().filter_map(stage).collect()
+    }
+
+    /// Steps in all, over `n` images.
+    pub fn steps_in_all(&self, n: usize) -> u64 {
+        self.stages(n).iter().map(|stage| stage.0).sum()
     }
 
     /// The optimiser and its schedule, for `n` images.

@@ -1,12 +1,8 @@
 //! What a finished robust training leaves behind, and how it is told.
 
-use std::path::Path;
-
-use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::fair::grid::{Cell, Grid, wrapped};
-use crate::files;
 use crate::number::{count, duration, short, upper};
 use crate::screen::{DIM, HEAD, NAME, paint};
 
@@ -54,12 +50,6 @@ pub struct RobustResult {
 }
 
 impl RobustResult {
-    /// Writes `results.json` into a folder.
-    pub fn save(&self, folder: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(self)? + "\n";
-        files::replace(&folder.join("results.json"), text.as_bytes())
-    }
-
     /// For the terminal.
     pub fn render(&self, title: &str, width: usize) -> String {
         let mut out = String::new();

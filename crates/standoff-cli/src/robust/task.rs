@@ -8,7 +8,7 @@ use standoff_nn::robust::Labelled;
 use standoff_nn::{Biases, Model, Weights};
 
 use super::config::Config;
-use crate::data::{Source, Surroundings, find, known};
+use crate::data::{Surroundings, find_images, known};
 use crate::fair::predictor::image_metadata;
 use crate::files;
 
@@ -38,10 +38,7 @@ impl Task {
     pub fn load(config: &Config) -> Result<Self> {
         let usual = known::Known::named("mnist").ok_or_else(|| anyhow!("no dataset is known"))?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        let found = match find(named, usual, &Surroundings::real())? {
-            Source::Images(found) => found,
-            Source::Table(path) => bail!("{} is a table; attacks are on images", files::name(&path)),
-        };
+        let found = find_images(named, usual, &Surroundings::real())?;
         let all = found.load(None)?;
         let chosen = all.train.classes();
         let data = all.select(&chosen)?;

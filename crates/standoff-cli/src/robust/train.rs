@@ -13,8 +13,26 @@ use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 use super::config::Config;
 use super::results::{RobustResult, Share};
 use super::task::Task;
+use crate::screen::Screen;
 use crate::training::run::{End, Pace, finished};
+use crate::training::runs::{self, Load};
 use crate::training::{Control, Run, Subject};
+
+/// The result of a run, at the root of its folder.
+pub(crate) const RESULT: &str = "results.json";
+
+/// Trains by itself on those threads, and shows how far it is. `None` when stopped.
+pub(crate) fn alone(
+    task: &Task,
+    config: &Config,
+    out: &Path,
+    threads: usize,
+    (control, screen): (&Control, &mut Screen),
+) -> Result<Option<RobustResult>> {
+    let load = Load { runs: 1, steps: config.steps_in_all(task.train.len()), threads };
+    let one = |_: usize, _: usize| run(task, config, out, threads, control);
+    Ok(runs::run_all(load, control, screen, one)?.and_then(|mut done| done.pop()))
+}
 
 /// Trains, or continues, or finds the result already there. `None` when interrupted.
 pub fn run(
@@ -27,9 +45,10 @@ pub fn run(
     let n = task.train.len();
     let pace = Pace {
         folder: out.to_owned(),
-        steps: config.stages(n).iter().map(|stage| stage.0).sum(),
+        steps: config.steps_in_all(n),
         cadence: config.steps_in(config.measure_every, n),
         epoch: config.steps_in(1.0, n),
+        result: RESULT,
     };
     if let Some(result) = finished(&pace, control)? {
         return Ok(Some(result));
@@ -190,6 +209,12 @@ impl<P: Probe> Subject for Trainee<'_, P> {
 
     fn loss_names(&self) -> Vec<String> {
         vec!["loss".into()]
+    }
+
+    fn figures(&self, line: &Line) -> String {
+        let percent = |share: Share| format!("{:.1} %", share.percent());
+        let (natural, standing) = (percent(line.natural), percent(line.standing));
+        format!("value {:.4}  natural {natural}  standing {standing}", line.value)
     }
 
     fn fault(&self, game: &P) -> Option<String> {

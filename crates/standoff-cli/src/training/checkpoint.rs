@@ -98,7 +98,8 @@ impl Checkpoint {
         Self::parse(&bytes).with_context(|| format!("the checkpoint {} cannot be used", files::name(path)))
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self> {
+    /// Reads the bytes of a file, and refuses those that are not what was written.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
         let broken = |e: safetensors::SafeTensorError| anyhow!("it is damaged: {e}");
         let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(broken)?;
         let file = safetensors::SafeTensors::deserialize(bytes).map_err(broken)?;

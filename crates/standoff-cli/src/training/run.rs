@@ -1,10 +1,10 @@
 //! One run: steps until the schedule is complete, measured at a cadence, saved as it goes, continued where it was left.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
@@ -13,20 +13,11 @@ use standoff::{Game, StopReason, Training};
 use standoff_nn::Weights;
 
 use super::checkpoint::{self, Checkpoint};
+use super::control::{Control, Gauge, held};
 use super::curve::Curve;
+use super::folder;
 use super::log::Log;
 use crate::files;
-
-/// What runs share with whoever watches them.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Ctrl-C.
-    pub stop: Arc<AtomicBool>,
-    /// Steps made, in all runs.
-    pub steps: AtomicU64,
-    /// What the user should know, until it is said.
-    pub warnings: Mutex<Vec<String>>,
-}
 
 /// What is trained: how it is measured on the way, and judged at the end.
 pub trait Subject {
@@ -48,6 +39,9 @@ pub trait Subject {
 
     /// What those losses are called.
     fn loss_names(&self) -> Vec<String>;
+
+    /// The key figures of a measurement in a few words, for who watches.
+    fn figures(&self, line: &Self::Line) -> String;
 
     /// Why the game's numbers are not finite.
     fn fault(&self, game: &Self::Game) -> Option<String>;
@@ -81,26 +75,34 @@ pub struct Pace {
     pub cadence: u64,
     /// Steps in an epoch.
     pub epoch: u64,
+    /// How the file with its result is called.
+    pub result: &'static str,
 }
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
-const RESULT: &str = "result.json";
 /// The losses of every epoch.
 pub const CURVE: &str = "epochs.csv";
 const MODEL: &str = "model.safetensors";
-/// Between checkpoints.
-const PAUSE: Duration = Duration::from_secs(10);
 
 /// The result of a run that has finished before; its steps count as made.
 pub fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
     let folder = &pace.folder;
     fs::create_dir_all(folder).map_err(|e| anyhow!("cannot make {}: {}", files::name(folder), files::plain(&e)))?;
-    let path = folder.join(RESULT);
-    let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
-    control.steps.fetch_add(pace.steps, Ordering::Relaxed);
-    let result = serde_json::from_str(&text)
-        .with_context(|| format!("{} is damaged; delete it to run again", files::name(&path)))?;
-    Ok(Some(result))
+    let found = result(&folder.join(pace.result))?;
+    if found.is_some() {
+        control.steps.fetch_add(pace.steps, Ordering::Relaxed);
+    }
+    Ok(found)
+}
+
+/// The result in a file; nothing where there is none yet.
+pub(crate) fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = files::text(path, "a result")?;
+    let damaged = || format!("{} is damaged; delete it to run again", files::name(path));
+    serde_json::from_str(&text).map(Some).with_context(damaged)
 }
 
 /// A training, its subject, and everything that is kept of it.
@@ -110,6 +112,7 @@ pub struct Run<'g, S: Subject> {
     pace: Pace,
     log: Log,
     curve: Curve,
+    gauge: Arc<Gauge>,
     /// Seconds spent before this process.
     before: f64,
     begun: Instant,
@@ -118,6 +121,7 @@ pub struct Run<'g, S: Subject> {
 impl<'g, S: Subject> Run<'g, S> {
     /// Begins, or goes on from the checkpoint in the folder.
     pub fn open(training: Training<'g, S::Game>, subject: S, pace: Pace, control: &Control) -> Result<Self> {
+        folder::sweep(&pace.folder);
         let (mut curve, mut training) = (Curve::new(pace.epoch), training);
         let found = Checkpoint::latest(&pace.folder.join(CHECKPOINT))?;
         let (mut metrics, mut before) = ("", 0.0);
@@ -130,10 +134,17 @@ impl<'g, S: Subject> Run<'g, S> {
             })?;
             before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
             metrics = state.get("metrics").unwrap_or_default();
-            control.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(warning.clone());
+            held(&control.warnings).extend(warning.clone());
         }
         let log = Log::open(&pace.folder, metrics, before)?;
-        Ok(Self { training, subject, pace, log, curve, before, begun: Instant::now() })
+        let gauge = control.watch(Gauge {
+            name: subject.name(),
+            steps: pace.steps,
+            epoch: pace.epoch,
+            made: AtomicU64::new(training.steps()),
+            figures: Mutex::new(String::new()),
+        });
+        Ok(Self { training, subject, pace, log, curve, gauge, before, begun: Instant::now() })
     }
 
     fn seconds(&self) -> f64 {
@@ -150,16 +161,19 @@ impl<'g, S: Subject> Run<'g, S> {
             if step.is_multiple_of(self.pace.cadence) {
                 last = Some((step, self.measure()?));
             }
-            if control.stop.load(Ordering::Relaxed) {
+            if control.ends() {
                 self.save()?;
                 return Ok(None);
             }
-            if saved.elapsed() > PAUSE {
+            if saved.elapsed() >= control.pause {
                 self.save()?;
                 saved = Instant::now();
             }
             match self.training.step() {
-                Ok(()) => control.steps.fetch_add(1, Ordering::Relaxed),
+                Ok(()) => {
+                    self.gauge.made.fetch_add(1, Ordering::Relaxed);
+                    control.steps.fetch_add(1, Ordering::Relaxed)
+                }
                 Err(StopReason::Completed) => break,
                 Err(StopReason::NonFinite) => return Err(self.diverged()),
                 Err(reason) => bail!("{} ended early: {reason:?}", self.subject.name()),
@@ -183,6 +197,7 @@ impl<'g, S: Subject> Run<'g, S> {
                 |error| if self.subject.fault(self.training.game()).is_some() { self.diverged() } else { error },
             )?;
         self.log.push(step, &line)?;
+        *held(&self.gauge.figures) = self.subject.figures(&line);
         Ok(line)
     }
 
@@ -212,7 +227,7 @@ impl<'g, S: Subject> Run<'g, S> {
         weights.save(&self.path(MODEL))?;
         files::replace(&self.path(CURVE), self.curve.csv(&self.subject.loss_names()).as_bytes())?;
         let text = serde_json::to_string_pretty(&outcome)? + "\n";
-        files::replace(&self.path(RESULT), text.as_bytes())?;
+        files::replace(&self.path(self.pace.result), text.as_bytes())?;
         // The result is safe; the way there is not needed any more.
         checkpoint::remove(&self.path(CHECKPOINT));
         Ok(outcome)

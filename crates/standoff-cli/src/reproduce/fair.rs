@@ -1,0 +1,111 @@
+//! The tables on fair classification, and Figure 1.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::items::Source;
+use super::{Bench, Made, markdown, same};
+use crate::fair::config::Config;
+use crate::fair::experiment::Experiment;
+use crate::fair::method::Method;
+use crate::fair::results::{Results, RunResult};
+use crate::fair::task::Task;
+use crate::fair::train::Spec;
+use crate::fair::{figure, table};
+use crate::files;
+use crate::number::plural;
+use crate::screen::Screen;
+use crate::training::folder::{self, CONFIG};
+
+/// Trains what is missing, and makes the table or the figure of what there is.
+pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen: &mut Screen) -> Result<Made> {
+    let experiment = open(bench, source, figure)?;
+    for warning in &experiment.task.warnings {
+        screen.warn(warning);
+    }
+    let all = experiment.specs();
+    let asked: Vec<Spec> = all.iter().filter(|spec| wanted(bench, figure, spec)).cloned().collect();
+    if !bench.ends() {
+        experiment.train(&asked, &bench.control(bench.item.name), screen)?;
+    }
+    let done = experiment.finished(&all)?;
+    let results = experiment.results(done);
+    if !results.runs.is_empty() {
+        experiment.keep(&all, &results)?;
+    }
+    let missing = asked.len() - experiment.finished(&asked)?.len();
+    let of = |n: usize| plural(n as u64, "run");
+    let left = (missing > 0).then(|| format!("{} of {}", missing, of(asked.len()))).into_iter().collect();
+    let shown = if figure.is_empty() { results } else { drawn(bench, &experiment, figure, &asked, results)? };
+    told(shown, left, screen)
+}
+
+/// Whether a run belongs to the item.
+fn wanted(bench: &Bench<'_>, figure: &[Method], spec: &Spec) -> bool {
+    let seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
+    spec.seed <= seeds && (figure.is_empty() || figure.contains(&spec.method))
+}
+
+/// The experiment in its folder, begun or found there.
+fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experiment> {
+    let mut config = Config::parse(source.text, source.name)?;
+    config.title = bench.title(&config.title);
+    config.seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
+    if bench.wish.shorten > 1 {
+        let steps = config.steps();
+        config.stretch((steps / bench.wish.shorten).max(config.schedule.len() as u64));
+        config.measure_every = 0;
+    }
+    config.check()?;
+    let out = bench.folder(source.name);
+    let path = out.join(CONFIG);
+    let begun = path.is_file();
+    if begun {
+        let old = folder::resumed(&out, Config::open)?;
+        let seeds = old.seeds.max(config.seeds);
+        same(&out, &Config { seeds, ..old }, &Config { seeds, ..config.clone() })?;
+        config.seeds = seeds;
+    }
+    let task = Task::load(&config)?;
+    task.check(&config)?;
+    std::fs::create_dir_all(&out)
+        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&out), files::plain(&e)))?;
+    if begun {
+        files::replace(&path, config.to_toml()?.as_bytes())?;
+    } else {
+        folder::begin(&out, &config.to_toml()?)?;
+    }
+    Ok(Experiment { config, task, out, threads: bench.wish.threads })
+}
+
+/// The figure as a file of its own, and the results of its runs alone.
+fn drawn(
+    bench: &Bench<'_>,
+    experiment: &Experiment,
+    methods: &[Method],
+    asked: &[Spec],
+    results: Results,
+) -> Result<Results> {
+    let title = bench.title("Figure 1 of the paper: training loss with and without the regulariser");
+    if let Some(chart) = figure::svg(&experiment.out, asked, &title) {
+        files::replace(&bench.folder("figure1.svg"), chart.as_bytes())?;
+    }
+    let own = |run: &RunResult| run.seed == 1 && methods.iter().any(|method| method.name() == run.method);
+    let runs = results.runs.into_iter().filter(own).collect();
+    Ok(Results { title, runs, ..results })
+}
+
+/// The same table three times.
+fn told(results: Results, left: Vec<String>, screen: &Screen) -> Result<Made> {
+    let mut text = format!("# {}\n\n", results.title);
+    if results.runs.is_empty() {
+        text.push_str("No run has finished yet.\n");
+    } else {
+        let (tables, short) = table::tables(&results);
+        short.into_iter().for_each(|sentence| text += &format!("{sentence}\n\n"));
+        tables.iter().for_each(|(caption, grid)| markdown::table(&mut text, caption, grid));
+    }
+    left.iter().for_each(|what| text += &format!("Not finished: {what} are left.\n"));
+    let json = json!({ "results": results.json(), "left": left });
+    Ok(Made { text: table::render(&results, screen.width()), markdown: text, json, left })
+}

@@ -1,0 +1,180 @@
+//! What the paper shows, and the experiments behind each.
+
+use anyhow::{Result, bail};
+use standoff::error::nearest;
+
+use crate::fair::method::Method;
+
+/// A table or a figure.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) recipe: Recipe,
+}
+
+/// What it is made of.
+#[derive(Debug)]
+pub(crate) enum Recipe {
+    /// Runs of `standoff fair`.
+    Fair {
+        /// The experiment, which is also the folder.
+        experiment: Source,
+        /// These methods from the first seed alone, as a figure; none for the table of all.
+        figure: &'static [Method],
+    },
+    /// Trainings of `standoff robust`, then attacks.
+    Robust {
+        /// A network of the table each.
+        rows: &'static [Row],
+    },
+}
+
+/// An experiment file that is part of the program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// A row of Table 3.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) source: Source,
+    /// What it is called.
+    pub(crate) label: &'static str,
+    /// What the paper says, in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
+    pub(crate) paper: [f64; 7],
+}
+
+/// The eps of Table 3.
+pub(crate) const LEVELS: [f64; 3] = [0.2, 0.3, 0.4];
+
+macro_rules! experiment {
+    ($name:literal) => {
+        Source { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }
+    };
+}
+
+const fn table(name: &'static str, about: &'static str, experiment: Source) -> Item {
+    Item { name, about, recipe: Recipe::Fair { experiment, figure: &[] } }
+}
+
+/// Everything, in the order of the paper.
+pub(crate) const ITEMS: [Item; 7] = [
+    table("table1", "fair classification by gradient descent", experiment!("fair-gd")),
+    table("table2", "fair classification by Adam", experiment!("fair-adam")),
+    Item { name: "table3", about: "robust networks under FGSM and PGD", recipe: Recipe::Robust { rows: &TABLE_3 } },
+    table("table4", "fair classification by SGD, batches of 3,000", experiment!("fair-sgd-3000")),
+    table("table5", "fair classification by SGD, batches of 600", experiment!("fair-sgd-600")),
+    table("table6", "fair logistic regression", experiment!("fair-logistic")),
+    Item {
+        name: "figure1",
+        about: "the training loss with and without the regulariser",
+        recipe: Recipe::Fair { experiment: experiment!("fair-gd"), figure: &[Method::Minmax, Method::MinmaxReg] },
+    },
+];
+
+/// Table 3, row by row.
+pub(crate) const TABLE_3: [Row; 4] = [
+    Row {
+        source: experiment!("robust-madry-035"),
+        label: "Madry et al., eps 0.35",
+        paper: [98.58, 96.09, 94.82, 89.84, 94.64, 91.41, 78.67],
+    },
+    Row {
+        source: experiment!("robust-trades-035"),
+        label: "TRADES, eps 0.35",
+        paper: [97.37, 95.47, 94.86, 79.04, 94.41, 92.69, 85.74],
+    },
+    Row {
+        source: experiment!("robust-trades-040"),
+        label: "TRADES, eps 0.40",
+        paper: [97.21, 96.19, 96.17, 96.14, 95.01, 94.36, 94.11],
+    },
+    Row {
+        source: experiment!("robust-paper"),
+        label: "the paper, eps 0.40",
+        paper: [98.20, 97.04, 96.66, 96.23, 96.00, 95.17, 94.22],
+    },
+];
+
+/// The items of these names, each once; everything without a name or for `all`.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Item>> {
+    if names.is_empty() || names.iter().any(|name| name == "all") {
+        return Ok(ITEMS.iter().collect());
+    }
+    let mut found: Vec<&'static Item> = Vec::new();
+    for name in names {
+        // `Table 2` as well as `table2`.
+        let plain = name.to_lowercase().replace([' ', '-', '_'], "");
+        let Some(item) = ITEMS.iter().find(|item| item.name == plain) else {
+            let all = ITEMS.iter().map(|item| item.name).chain(["all"]);
+            let hint = nearest(&plain, all.clone()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            bail!("there is no `{name}` to reproduce{hint} (there are: {})", all.collect::<Vec<_>>().join(", "));
+        };
+        if !found.iter().any(|other| other.name == item.name) {
+            found.push(item);
+        }
+    }
+    Ok(found)
+}
+
+/// The folder of an attack on a row's network.
+pub(crate) fn attacked(network: &str, protocol: &str) -> String {
+    format!("{network}-attacked-{protocol}")
+}
+
+/// Every folder that a command may leave, in the order of the paper.
+pub(crate) fn folders() -> impl Iterator<Item = String> {
+    let of = |item: &'static Item| match &item.recipe {
+        Recipe::Fair { figure, .. } if !figure.is_empty() => Vec::new(),
+        Recipe::Fair { experiment, .. } => vec![experiment.name.to_owned()],
+        Recipe::Robust { rows } => rows
+            .iter()
+            .map(|row| row.source.name)
+            .flat_map(|name| [name.to_owned(), attacked(name, "paper"), attacked(name, "standard")])
+            .collect(),
+    };
+    ITEMS.iter().flat_map(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fair, robust};
+
+    #[test]
+    fn every_item_is_an_experiment_that_can_be_run_and_says_which_table_it_is() {
+        for item in &ITEMS {
+            match &item.recipe {
+                Recipe::Fair { experiment, figure } => {
+                    let config = fair::config::Config::parse(experiment.text, experiment.name).expect("an experiment");
+                    config.check().expect("it can be run");
+                    assert!(figure.iter().all(|method| config.methods.contains(method)));
+                    let table = item.name.replace("table", "Table ");
+                    assert!(!figure.is_empty() || config.title.starts_with(&format!("{table} of the paper")));
+                }
+                Recipe::Robust { rows } => {
+                    for row in *rows {
+                        let config = robust::config::Config::parse(row.source.text, row.source.name).expect("one");
+                        config.check().expect("it can be run");
+                        assert!(config.title.starts_with("Table 3 of the paper"), "{}", config.title);
+                        assert!(row.label.ends_with(&format!("eps {:.2}", config.eps)), "{}", row.label);
+                    }
+                }
+            }
+        }
+        assert_eq!(folders().count(), 5 + 3 * 4);
+    }
+
+    #[test]
+    fn names_are_found_however_they_are_written_and_unknown_ones_have_a_neighbour() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let of = |list: &[&str]| chosen(&names(list)).map(|items| items.iter().map(|i| i.name).collect::<Vec<_>>());
+        assert_eq!(of(&["Table 2", "table2", "figure-1"]).expect("known"), ["table2", "figure1"]);
+        assert_eq!((of(&[]).expect("all").len(), of(&["all"]).expect("all").len()), (7, 7));
+        let error = of(&["tabel2"]).expect_err("unknown").to_string();
+        assert!(error.contains("did you mean `table2`?") && error.contains("figure1, all"), "{error}");
+    }
+}

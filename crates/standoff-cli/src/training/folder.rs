@@ -1,0 +1,195 @@
+//! The folder of a run: numbered or named, begun with its configuration, cleared only when that is asked for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+
+use super::machine;
+use crate::files;
+
+/// Written first: who finds it can repeat the run, or go on with it.
+pub(crate) const CONFIG: &str = "config.toml";
+
+/// How new folders are called, and what a folder that may be overwritten holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind {
+    /// `runs/NAME-1`, `runs/NAME-2`, ...
+    pub(crate) name: &'static str,
+    /// The file that tells it from any other folder; the last to go.
+    pub(crate) mark: &'static str,
+    /// How it is continued, for the message; empty if it cannot be.
+    pub(crate) resume: &'static str,
+}
+
+pub(crate) const FAIR: Kind = Kind { name: "fair", mark: CONFIG, resume: "--resume" };
+pub(crate) const ROBUST: Kind = Kind { name: "robust", ..FAIR };
+pub(crate) const ATTACK: Kind = Kind { name: "attack", mark: "results.json", resume: "" };
+
+/// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one.
+pub(crate) fn new(named: Option<&Path>, kind: Kind, force: bool) -> Result<PathBuf> {
+    let make = |path: &Path| {
+        fs::create_dir_all(path)
+            .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
+    };
+    if let Some(path) = named {
+        sweep(path);
+        let taken = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+        if taken && !force {
+            let resume = match kind.resume {
+                "" => String::new(),
+                flag => format!("continue it with {flag} {}, ", path.display()),
+            };
+            bail!("{} is not empty; {resume}overwrite it with --force, or name another folder", files::name(path));
+        }
+        if taken {
+            clear(path, kind)?;
+        }
+        make(path)?;
+        return Ok(path.to_owned());
+    }
+    make(Path::new("runs"))?;
+    for n in 1..100_000 {
+        let path = PathBuf::from(format!("runs/{}-{n}", kind.name));
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => bail!("cannot make the folder {}: {}", files::name(&path), files::plain(&e)),
+        }
+    }
+    bail!("there are 100,000 runs in `runs`; clear some away")
+}
+
+/// Before anything is trained, so that even a run killed in its first second can be continued.
+pub(crate) fn begin(folder: &Path, config: &str) -> Result<()> {
+    files::replace(&folder.join(CONFIG), config.as_bytes())?;
+    machine::save(folder)
+}
+
+/// The configuration of a run that goes on.
+pub(crate) fn resumed<C>(folder: &Path, open: impl Fn(&Path) -> Result<C>) -> Result<C> {
+    let path = folder.join(CONFIG);
+    if !path.is_file() {
+        bail!("{} is no run: it has no {CONFIG}", files::name(folder));
+    }
+    sweep(folder);
+    open(&path)
+}
+
+/// Removes what a killed process left half written. What cannot be removed stays, and harms nothing.
+pub(super) fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // `checkpoint.next.safetensors.4711-2.part`, as files that are replaced whole are called on the way.
+        let numbers = |text: &str| text.split('-').count() == 2 && text.split('-').all(|n| n.parse::<u64>().is_ok());
+        if name.strip_suffix(".part").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, id)| numbers(id)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes what a run left, and nothing else; a folder that is no run is refused.
+fn clear(folder: &Path, kind: Kind) -> Result<()> {
+    if !folder.join(kind.mark).is_file() {
+        bail!(
+            "{} is no run of `standoff {}`: it has no {}, and --force overwrites those only",
+            files::name(folder),
+            kind.name,
+            kind.mark
+        );
+    }
+    let parts = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for part in parts.filter(|path| path.is_dir() && !path.is_symlink()) {
+        let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.rsplit_once("-seed-").is_some_and(|(_, seed)| seed.parse::<u64>().is_ok()) {
+            wipe(&part, kind.mark)?;
+            // What somebody else put there keeps it.
+            let _ = fs::remove_dir(&part);
+        }
+    }
+    wipe(folder, kind.mark)
+}
+
+/// Removes the files of a run. The mark goes last: as long as it is there the folder is a run.
+fn wipe(folder: &Path, mark: &str) -> Result<()> {
+    const FILES: [&str; 12] = [
+        CONFIG,
+        machine::FILE,
+        "results.json",
+        "results.csv",
+        "result.json",
+        "metrics.jsonl",
+        "epochs.csv",
+        "model.safetensors",
+        "losses.svg",
+        "frontier.svg",
+        "images.csv",
+        "pictures.png",
+    ];
+    // Of these there are several, with endings of their own.
+    const BEGINNINGS: [&str; 3] = ["checkpoint.", "events.out.tfevents.", "adversarial"];
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let own = |name: &str| FILES.contains(&name) || BEGINNINGS.iter().any(|own| name.starts_with(own));
+    let mut found: Vec<PathBuf> = entries.filter(|e| own(&e.file_name().to_string_lossy())).map(|e| e.path()).collect();
+    found.retain(|path| path.is_file());
+    found.sort_by_key(|path| path.ends_with(mark));
+    for path in found {
+        fs::remove_file(&path).map_err(|e| anyhow!("cannot remove {}: {}", files::name(&path), files::plain(&e)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).expect("there").map(|e| e.expect("one").file_name());
+        let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn force_clears_a_run_away_and_leaves_what_is_not_of_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let run = place.path().join("run");
+        fs::create_dir_all(run.join("minmax-seed-3")).expect("made");
+        let write = |name: &str| fs::write(run.join(name), "x").expect("written");
+        ["results.json", "results.csv", "thesis.txt"].iter().for_each(|name| write(name));
+        let part = ["result.json", "model.safetensors", "checkpoint.safetensors", "checkpoint.previous.safetensors"];
+        part.iter().for_each(|name| write(&format!("minmax-seed-3/{name}")));
+        let refused = |force| new(Some(&run), FAIR, force).expect_err("refused").to_string();
+        assert!(refused(false).contains("--force") && refused(true).contains("overwrites those only"));
+        write(CONFIG);
+        assert!(refused(false).contains("not empty"));
+        assert_eq!(new(Some(&run), FAIR, true).expect("cleared"), run);
+        assert_eq!(left(&run), ["thesis.txt"]);
+    }
+
+    #[test]
+    fn an_attack_is_overwritten_only_where_there_is_one() {
+        let place = tempfile::tempdir().expect("a folder");
+        let write = |name: &str| fs::write(place.path().join(name), "x").expect("written");
+        ["notes.md", "adversarial-0.3.npy"].iter().for_each(|name| write(name));
+        let error = new(Some(place.path()), ATTACK, true).expect_err("refused").to_string();
+        assert!(error.contains("no run of `standoff attack`") && !error.contains("--resume"), "{error}");
+        ["results.json", "images.csv", "pictures.png"].iter().for_each(|name| write(name));
+        new(Some(place.path()), ATTACK, true).expect("cleared");
+        assert_eq!(left(place.path()), ["notes.md"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_half_written_goes_and_nothing_else_does() {
+        let place = tempfile::tempdir().expect("a folder");
+        let half = ["config.toml.812-0.part", "checkpoint.next.safetensors.7-12.part"];
+        let other = ["a.part", "chapter.2.part", "x.1-2-3.part"];
+        half.iter().chain(&other).for_each(|name| fs::write(place.path().join(name), "x").expect("written"));
+        sweep(place.path());
+        assert_eq!(left(place.path()), other);
+        // A folder in which a run was killed before it had a configuration is as good as new.
+        other.iter().for_each(|name| fs::remove_file(place.path().join(name)).expect("removed"));
+        fs::write(place.path().join(half[0]), "x").expect("written");
+        new(Some(place.path()), FAIR, false).expect("empty");
+    }
+}

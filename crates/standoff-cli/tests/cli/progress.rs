@@ -1,0 +1,53 @@
+//! How far a run is: bars on a terminal, none elsewhere.
+
+use std::io::Write as _;
+use std::process::Command;
+
+use crate::scratch::{STANDOFF, Scratch};
+
+const PEOPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/people.csv");
+
+/// What a terminal sees of the command, if this machine can pretend to be one.
+fn seen(scratch: &Scratch, args: &str) -> Option<String> {
+    let line = format!("stty cols 100 2>/dev/null; '{STANDOFF}' {args}");
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(scratch.path("."))
+        .env("TERM", "xterm")
+        .env_remove("NO_COLOR");
+    let Ok(output) = command.output() else {
+        let _ = std::io::stderr().write_all(b"notice: no `script` here, so bars were not looked at\n");
+        return None;
+    };
+    assert!(output.status.success(), "{output:?}");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn on_a_terminal_there_are_bars_for_all_runs_and_for_each_with_its_figures() {
+    let scratch = Scratch::new();
+    let args = format!(
+        "fair --data {PEOPLE} --label pay --group sex --seeds 1 --iterations 20000 --measure-every 500 --threads 2 --out run"
+    );
+    let Some(text) = seen(&scratch, &args) else { return };
+    for part in
+        ["\u{2500}", "/3 runs", "steps/s", " left", "minmax-seed-1  epoch ", "loss 0.", "worst group ", "\x1b[2A\x1b[J"]
+    {
+        assert!(text.contains(part), "no {part:?} in {:.2000}", text);
+    }
+    // They are gone at the end, and the table is there.
+    let (_, end) = text.rsplit_once("\x1b[J").expect("wiped");
+    assert!(!end.contains('\u{2500}') && !end.contains("steps/s") && end.contains("minmax-reg"), "{end}");
+    // Quiet is quiet, and JSON is alone on standard output.
+    let quiet = seen(&scratch, &format!("{} -q --json", args.replace("--out run", "--out quiet"))).expect("as before");
+    assert!(quiet.starts_with('{') && !quiet.contains("steps/s") && !quiet.contains("note:"), "{quiet:.300}");
+}
+
+#[test]
+fn elsewhere_there_are_no_bars() {
+    let scratch = Scratch::new();
+    let args = ["fair", "--data", PEOPLE, "--label", "pay", "--group", "sex", "--seeds", "1", "--iterations", "9000"];
+    let run = scratch.run(&args).exits(0);
+    assert!(!run.stderr.contains('\x1b') && !run.stderr.contains('\r') && !run.stderr.contains('\u{2500}'), "{run:#?}");
+}

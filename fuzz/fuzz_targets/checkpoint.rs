@@ -1,0 +1,12 @@
+//! A checkpoint: refused, unless every byte that counts is as it was written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use standoff_cli::training::checkpoint::Checkpoint;
+use standoff_cli::training::curve::Curve;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(state) = Checkpoint::parse(data) {
+        let _ = Curve::new(3).restore(&state);
+    }
+});

@@ -1,0 +1,24 @@
+//! An experiment file of `standoff fair` or `standoff robust`: refused, or written back to a text that means the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use standoff_cli::{fair, robust};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(config) = fair::config::Config::parse(text, "fuzz.toml") {
+        let _ = config.check();
+        let again = config.to_toml().map(|text| fair::config::Config::parse(&text, "again.toml"));
+        // NaN is not equal to itself.
+        if let Ok(Ok(again)) = again {
+            assert_eq!(format!("{again:?}"), format!("{config:?}"));
+        }
+    }
+    if let Ok(config) = robust::config::Config::parse(text, "fuzz.toml") {
+        let _ = config.check();
+        let again = config.to_toml().map(|text| robust::config::Config::parse(&text, "again.toml"));
+        if let Ok(Ok(again)) = again {
+            assert_eq!(format!("{again:?}"), format!("{config:?}"));
+        }
+    }
+});
