@@ -37,7 +37,7 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen:
     let of = |n: usize| plural(n as u64, "run");
     let left = (missing > 0).then(|| format!("{} of {}", missing, of(asked.len()))).into_iter().collect();
     let shown = if figure.is_empty() { results } else { drawn(bench, &experiment, figure, &asked, results)? };
-    told(shown, left, screen)
+    Ok(told(&shown, left, screen))
 }
 
 /// Whether a run belongs to the item.
@@ -96,16 +96,16 @@ fn drawn(
 }
 
 /// The same table three times.
-fn told(results: Results, left: Vec<String>, screen: &Screen) -> Result<Made> {
+fn told(results: &Results, left: Vec<String>, screen: &Screen) -> Made {
     let mut text = format!("# {}\n\n", results.title);
     if results.runs.is_empty() {
         text.push_str("No run has finished yet.\n");
     } else {
-        let (tables, short) = table::tables(&results);
+        let (tables, short) = table::tables(results);
         short.into_iter().for_each(|sentence| text += &format!("{sentence}\n\n"));
         tables.iter().for_each(|(caption, grid)| markdown::table(&mut text, caption, grid));
     }
     left.iter().for_each(|what| text += &format!("Not finished: {what} are left.\n"));
     let json = json!({ "results": results.json(), "left": left });
-    Ok(Made { text: table::render(&results, screen.width()), markdown: text, json, left })
+    Made { text: table::render(results, screen.width()), markdown: text, json, left }
 }

@@ -32,10 +32,10 @@ fn strangers(value: &Value) -> Vec<Value> {
 type Refusal = fn(&str) -> Option<String>;
 
 /// Every key with every wrong type, and every key misspelt: refused with the key and the file in the message.
-fn flood(table: &Table, below: &str, whole: &dyn Fn(Table) -> String, refusal: Refusal) -> usize {
+fn flood(table: &Table, below: &str, whole: &dyn Fn(&Table) -> String, refusal: Refusal) -> usize {
     let mut count = 0;
     let mut refused = |own: Table, key: &str| {
-        let text = whole(own);
+        let text = whole(&own);
         let error = refusal(&text).unwrap_or_else(|| panic!("{below}{key} is accepted:\n{text}"));
         assert!(error.contains("flood.toml") && error.contains(key), "{below}{key}: {error}");
         count += 1;
@@ -53,8 +53,8 @@ fn flood(table: &Table, below: &str, whole: &dyn Fn(Table) -> String, refusal: R
     count
 }
 
-fn text(table: Table) -> String {
-    toml::to_string(&table).expect("TOML")
+fn text(table: &Table) -> String {
+    toml::to_string(table).expect("TOML")
 }
 
 #[test]
@@ -65,17 +65,17 @@ fn every_key_of_an_experiment_is_refused_with_a_wrong_type_and_misspelt() {
     all.columns = Some(fair::config::Columns::default());
     let mut table: Table = all.to_toml().expect("TOML").parse().expect("TOML");
     let columns = table["columns"].as_table().expect("a table").clone();
-    let beneath = |inner: Table| {
+    let beneath = |inner: &Table| {
         let mut own = Table::new();
-        own.insert("columns".to_owned(), Value::Table(inner));
-        text(own)
+        own.insert("columns".to_owned(), Value::Table(inner.clone()));
+        text(&own)
     };
     assert!(flood(&columns, "columns.", &beneath, fair) > 10);
     let paper: Table = "method = \"normal\"\ngroups = [[1.0, 2.0]]\nworst = [1.0, 2.0]".parse().expect("TOML");
-    let beneath = |inner: Table| {
+    let beneath = |inner: &Table| {
         let mut own = Table::new();
-        own.insert("paper".to_owned(), Value::Array(vec![Value::Table(inner)]));
-        text(own)
+        own.insert("paper".to_owned(), Value::Array(vec![Value::Table(inner.clone())]));
+        text(&own)
     };
     assert!(flood(&paper, "paper.", &beneath, fair) > 5);
     table.insert("paper".to_owned(), Value::Array(Vec::new()));

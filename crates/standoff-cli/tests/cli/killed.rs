@@ -40,7 +40,7 @@ pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn timeless(name: &str, bytes: Vec<u8>) -> Vec<u8> {
     let text = || String::from_utf8(bytes.clone()).expect("text");
     if name == "results.csv" {
-        let rows: Vec<String> = text().lines().map(|row| without_seconds(row)).collect();
+        let rows: Vec<String> = text().lines().map(without_seconds).collect();
         return rows.join("\n").into_bytes();
     }
     if name.ends_with(".json") {
