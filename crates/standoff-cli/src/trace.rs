@@ -10,7 +10,8 @@ use standoff::{Observer, Record, StopReason};
 
 use crate::files;
 
-const HEADER: &str = "iteration,value,x_lower,x_upper,y_lower,y_upper,value_calls,grad_x,grad_y,seconds";
+/// Its first line.
+pub(crate) const HEADER: &str = "iteration,value,x_lower,x_upper,y_lower,y_upper,value_calls,grad_x,grad_y,seconds";
 /// How long a line may wait in memory: who watches the file sees it grow, and a killed run leaves its trace.
 const FLUSH: Duration = Duration::from_secs(1);
 

@@ -24,8 +24,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ReportArgs {
-    /// Folders of `fair`, `robust`, or `attack --out`
-    #[arg(value_name = "RUN", required = true, value_hint = ValueHint::DirPath)]
+    /// Folders of `fair`, `robust`, or `attack --out`; files of `solve --trace`
+    #[arg(value_name = "RUN", required = true, value_hint = ValueHint::AnyPath)]
     runs: Vec<PathBuf>,
 
     /// The page to write

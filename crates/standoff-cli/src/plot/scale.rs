@@ -160,17 +160,23 @@ fn linear_range(low: f64, high: f64) -> (f64, f64) {
     // A flat line gets room above and below.
     let room = if high > low { 0.0 } else { (0.5 * high.abs()).max(0.5) };
     let (low, high) = ((low - room).max(-1e300), (high + room).min(1e300));
-    let step = step(high - low);
-    ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step)
+    let mut ends = (low, high);
+    // Rounding widens the span, which may want a larger step, which rounds further.
+    for _ in 0..3 {
+        let step = step(ends.1 - ends.0);
+        ends = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
+    }
+    ends
 }
 
 fn linear_ticks(from: f64, to: f64) -> Vec<Tick> {
     let step = step(to - from);
     let decimals = (-decade(step)).clamp(0, 12) as usize;
-    let count = ((to - from) / step).round() as i64;
-    (0..=count)
+    // Only those inside: a number beyond an end would stand at the end, where it is not.
+    let (first, last) = ((from / step - 1e-6).ceil() as i64, (to / step + 1e-6).floor() as i64);
+    (first..=last)
         .map(|k| {
-            let value = ((from / step).round() + k as f64) * step;
+            let value = k as f64 * step;
             Tick { value, label: Some(linear_label(value, step, decimals)) }
         })
         .collect()
@@ -192,6 +198,22 @@ mod tests {
     fn numbers(axis: &Axis, data: &[f64]) -> Vec<String> {
         let scale = Scale::fit(axis, data.iter().copied(), (0.0, 100.0));
         scale.ticks().into_iter().filter_map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn linear_ticks_stand_where_their_numbers_are_whatever_the_span() {
+        for k in 1..400 {
+            let (low, high) = (f64::from(k) * 0.37 - 60.0, f64::from(k) * 0.53 + f64::from(k * k % 97));
+            let scale = Scale::fit(&Axis::linear("x"), [low, high].into_iter(), (0.0, 300.0));
+            let places: Vec<f64> = scale.ticks().iter().map(|tick| scale.place(tick.value)).collect();
+            assert!(places.len() >= 3 && places.len() <= 12, "{low} to {high}: {places:?}");
+            let gap = places[1] - places[0];
+            assert!(
+                places.windows(2).all(|pair| (pair[1] - pair[0] - gap).abs() < 1e-6),
+                "{low} to {high}: {places:?}"
+            );
+            assert!(places[0] < 1e-6 && places[places.len() - 1] > 300.0 - 1e-6, "{low} to {high}: {places:?}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::html;
 use super::load::{Kind, Loaded};
-use super::robust;
 use super::track::{Bundle, Track};
+use super::{robust, traced};
 use crate::fair::grid::{Cell, Grid};
 use crate::fair::results::Results;
 use crate::fair::statistics::{Measured, summarise};
@@ -18,6 +18,11 @@ pub(super) fn render(out: &mut String, runs: &[Loaded]) {
     fair(out, runs);
     trained(out, runs);
     attacked(out, runs);
+    let own = |run| match run {
+        &Loaded { ref name, kind: Kind::Trace(ref trace), .. } => Some((name.as_str(), trace)),
+        _ => None,
+    };
+    traced::compare(out, &runs.iter().filter_map(own).collect::<Vec<_>>());
     differences(out, runs);
     out.push_str("</section>\n");
 }

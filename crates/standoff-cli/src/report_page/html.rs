@@ -53,7 +53,10 @@ pub(super) fn table(out: &mut String, caption: &str, grid: &Grid) {
         paragraph(out, "caption", caption);
     }
     let label = escape(caption);
-    let _ = writeln!(out, "<div class=\"wide\"><table class=\"sorts\" aria-label=\"{label}\">");
+    // Numbers stay on a line; what is longer may be broken.
+    let texts = grid.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.lines.first());
+    let long = if texts.map(|text| text.chars().count()).max() > Some(40) { " long" } else { "" };
+    let _ = writeln!(out, "<div class=\"wide\"><table class=\"sorts{long}\" aria-label=\"{label}\">");
     let _ = write!(out, "<thead><tr><th>{}</th>", escape(grid.corner));
     for head in &grid.heads {
         let _ = write!(out, "<th>{}</th>", escape(head));

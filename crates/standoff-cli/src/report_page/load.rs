@@ -1,4 +1,4 @@
-//! Run folders, as far as they can be read: what is missing or damaged is noted, never fatal, as long as it is a run at all.
+//! Run folders and traces, as far as they can be read: what is missing or damaged is noted, never fatal, as long as it is a run at all.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::attacked::Attacked;
+use super::traced::Traced;
 use super::track::Track;
 use crate::fair::results::{Results, RunResult};
 use crate::files;
@@ -38,6 +39,8 @@ pub(super) enum Kind {
     Fair { results: Results, tracks: Vec<Vec<Track>> },
     /// `standoff robust`.
     Robust { result: Option<RobustResult>, track: Box<Track> },
+    /// `standoff solve --trace`.
+    Trace(Traced),
     /// `standoff attack`.
     Attack { report: Attacked, picture: Option<Vec<u8>> },
 }
@@ -49,10 +52,16 @@ impl Loaded {
         if !folder.exists() {
             bail!("no folder {shown}; name run folders, such as `runs/fair-1`");
         }
-        if !folder.is_dir() {
-            bail!("{shown} is a file; name the folder of a run, such as `runs/fair-1`");
-        }
         let mut notes = Vec::new();
+        if !folder.is_dir() {
+            let Some(trace) = Traced::read(folder, &mut notes) else {
+                bail!(
+                    "{shown} is a file; name the folder of a run, such as `runs/fair-1`, or a file of `solve --trace`"
+                );
+            };
+            let empty = toml::Table::new();
+            return Ok(Self::new(folder, (empty.clone(), empty), notes, Kind::Trace(trace)));
+        }
         let config = table(folder, "config.toml", &mut notes);
         let machine = table(folder, machine::FILE, &mut notes);
         let results: Option<Value> = parsed(&folder.join("results.json"), &mut notes);
@@ -70,9 +79,14 @@ impl Loaded {
                 "{shown} is no run: it has neither a config.toml nor a results.json of `fair`, `robust` or `attack`{why}"
             );
         };
-        let full = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        let name = full.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into_owned());
-        Ok(Self { name, path: folder.display().to_string(), config, machine, notes, kind })
+        Ok(Self::new(folder, (config, machine), notes, kind))
+    }
+
+    /// Called by the last part of its path.
+    fn new(path: &Path, (config, machine): (toml::Table, toml::Table), notes: Vec<String>, kind: Kind) -> Self {
+        let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let name = full.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+        Self { name, path: path.display().to_string(), config, machine, notes, kind }
     }
 
     /// The title that the configuration gives it.
@@ -86,6 +100,7 @@ impl Loaded {
             Kind::Fair { .. } => "standoff fair",
             Kind::Robust { .. } => "standoff robust",
             Kind::Attack { .. } => "standoff attack",
+            Kind::Trace(_) => "standoff solve",
         }
     }
 }

@@ -7,6 +7,7 @@ mod fair;
 mod html;
 mod load;
 mod robust;
+mod traced;
 mod track;
 
 use std::fmt::Write as _;
@@ -47,7 +48,7 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
     for (i, run) in runs.iter().enumerate() {
         section(&mut body, i, run, runs.len() > 1);
     }
-    if runs.iter().any(|run| !matches!(run.kind, Kind::Fair { .. })) {
+    if runs.iter().any(|run| matches!(run.kind, Kind::Robust { .. } | Kind::Attack { .. })) {
         body.push_str("<section><h2>The paper</h2>\n");
         robust::paper(&mut body);
         body.push_str("</section>\n");
@@ -105,6 +106,7 @@ fn section(out: &mut String, i: usize, run: &Loaded, several: bool) {
             }
             robust::figures(out, &[(&run.name, track)]);
         }
+        Kind::Trace(trace) => trace.render(out, &run.name),
         Kind::Attack { report, picture } => {
             report.render(out, picture.as_deref());
             facts.extend(report.facts());

@@ -1,5 +1,6 @@
 //! The real binary in a scratch folder: exit codes, what it prints where, and the files it writes.
 
+mod browser;
 mod scratch;
 mod server;
 
@@ -18,6 +19,7 @@ mod progress;
 mod race;
 mod readme;
 mod report;
+mod report_browser;
 mod reproduce;
 mod robust;
 mod signals;

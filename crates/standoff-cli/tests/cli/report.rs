@@ -1,10 +1,10 @@
 //! `standoff report`: the page of a real run, what it refuses, and the page in a real browser where there is one.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::browser::installed;
 use crate::scratch::Scratch;
 
 /// A table that trains in a moment.
@@ -62,19 +62,9 @@ fn a_folder_that_is_no_run_and_a_place_that_cannot_be_written_are_refused() {
     assert!(scratch.path("report.html").exists());
 }
 
-/// The browser, if this machine has one.
-fn browser() -> Option<&'static str> {
-    ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
-}
-
 #[test]
 fn the_script_of_the_page_runs_in_a_browser_under_its_policy() {
-    let Some(browser) = browser() else {
-        let _ = std::io::stderr().write_all(b"notice: no chromium here, so the report was not opened in a browser\n");
-        return;
-    };
+    let Some(browser) = installed() else { return };
     let scratch = trained();
     scratch.run(&["report", "run"]).exits(0);
     let page = format!("file://{}", scratch.path("report.html").display());
