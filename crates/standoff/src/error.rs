@@ -89,6 +89,9 @@ pub enum Error {
     /// A game written as text that does not parse; the message shows the place.
     #[error("{0}")]
     Formula(String),
+    /// A race that cannot be held: a game, a family or seeds that there are not.
+    #[error("{0}")]
+    Race(String),
     /// A linear-quadratic problem that cannot be posed: shapes, definiteness, stability.
     #[error("lqr: {0}")]
     Lqr(String),

@@ -111,11 +111,8 @@ impl Bench<'_> {
     /// Interval bounds over the box of radius eps, which holds the ball of every norm here.
     fn prove(&self, protocol: &Protocol) -> Result<(Proven, Vec<bool>)> {
         let begun = Instant::now();
-        // Rounded up: the box may be larger than the ball, not smaller.
-        let eps = protocol.ball.eps as f32;
-        let eps = if f64::from(eps) < protocol.ball.eps { eps.next_up() } else { eps };
         let Images { pixels, labels, .. } = self.images;
-        let proof = certify(self.engine, pixels, labels, Region::image(eps))?;
+        let proof = certify(self.engine, pixels, labels, Region::image_within(protocol.ball.eps))?;
         let tally = self.tally(proof.certified.iter().copied());
         Ok((Proven { tally, seconds: begun.elapsed().as_secs_f64() }, proof.certified))
     }

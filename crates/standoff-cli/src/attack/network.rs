@@ -4,12 +4,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
-use safetensors::SafeTensors;
-use standoff_nn::model::presets::PRESETS;
-use standoff_nn::{Error, Layer, Model, Shape, Weights};
+use anyhow::{Result, anyhow};
+use standoff_nn::model::weights::recognise::Candidate;
+use standoff_nn::{Error, Model, Shape, Weights};
 
-use crate::fair::predictor::{CLASSES, PREPROCESSING, SCALE, class_names, is_foreign, scale};
 use crate::files;
 
 /// A network for pixels from 0 to 1.
@@ -34,116 +32,34 @@ impl Network {
     }
 
     fn from_bytes(bytes: &[u8], named: Option<&str>, images: Shape) -> Result<Self> {
-        let weights = if is_foreign(bytes) { foreign(bytes, named, images)? } else { described(bytes, named, images)? };
-        let Weights { model, mut parameters, metadata } = weights;
-        if metadata.contains_key(PREPROCESSING) {
-            bail!("it is for tables; attacks are on images");
-        }
+        let make = |outputs: usize| candidate(named.unwrap_or_default(), images, outputs);
+        let mut weights = Weights::recognise(bytes, images, named.map(|_| &make as &Candidate<'_>))?;
         let mut notes = Vec::new();
-        match metadata.get(SCALE) {
-            Some(name) => feed_pixels(&model, &mut parameters, scale(name)?)?,
-            None => notes.push("the model does not say how pixels are fed: taken as 0 to 1".to_owned()),
+        if !weights.for_pixels()? {
+            notes.push("the model does not say how pixels are fed: taken as 0 to 1".to_owned());
         }
-        let classes = metadata.get(CLASSES).map(|names| class_names(names));
-        if let Some(classes) = classes.as_ref().filter(|c| c.len() > model.outputs()) {
-            bail!("it names {} classes, its network has {} outputs", classes.len(), model.outputs());
-        }
-        let input = model.input();
-        if input.size() != images.size() || (input != images && input.height * input.width != 1) {
-            bail!("it takes inputs of {input}, the images are {}", shape(images));
-        }
-        Ok(Self { model, parameters, classes, notes })
+        let classes = weights.classes();
+        Ok(Self { model: weights.model, parameters: weights.parameters, classes, notes })
     }
-}
-
-fn shape(images: Shape) -> String {
-    format!("{} x {}", images.height, images.width)
-}
-
-/// A file that says what its network is; if the user says so too, both must agree.
-fn described(bytes: &[u8], named: Option<&str>, images: Shape) -> Result<Weights> {
-    let weights = Weights::from_bytes(bytes)?;
-    if let Some(name) = named {
-        let wanted = candidate(name, images, weights.model.outputs())?;
-        if wanted != weights.model {
-            bail!("it describes a network of its own, which is not `{name}`; leave --network out");
-        }
-    }
-    Ok(weights)
-}
-
-/// A file of tensors alone: the network is the one named, or the first preset that they fit.
-fn foreign(bytes: &[u8], named: Option<&str>, images: Shape) -> Result<Weights> {
-    let tensors = SafeTensors::deserialize(bytes).map_err(|error| anyhow!("not a whole safetensors file: {error}"))?;
-    // The outputs are as many as some bias is long.
-    let mut outputs: Vec<usize> =
-        tensors.iter().filter(|(_, t)| t.shape().len() == 1).map(|(_, t)| t.shape()[0]).collect();
-    outputs.sort_unstable();
-    outputs.dedup();
-    let names: Vec<&str> = named.map_or_else(|| PRESETS.iter().map(|p| p.name).collect(), |name| vec![name]);
-    let mut last = None;
-    for name in &names {
-        for &n in outputs.iter().filter(|n| **n > 1) {
-            let model = match candidate(name, images, n) {
-                Ok(model) => model,
-                // A preset that is not asked for need not fit the images.
-                Err(_) if named.is_none() => continue,
-                Err(error) => return Err(error),
-            };
-            match Weights::from_bytes_for(&model, bytes) {
-                Ok(weights) => return Ok(weights),
-                // The right network, with a number that is none.
-                Err(error @ Error::NonFinite(_)) => return Err(error.into()),
-                Err(error) => last = Some(error),
-            }
-        }
-    }
-    match (named, last) {
-        (Some(_), Some(error)) => Err(error.into()),
-        _ => bail!("{}", unknown(&tensors, &names, images)),
-    }
-}
-
-fn unknown(tensors: &SafeTensors<'_>, presets: &[&str], images: Shape) -> String {
-    let mut all: Vec<String> = tensors.iter().map(|(name, t)| format!("{name} {:?}", t.shape())).collect();
-    all.sort();
-    let has = if all.is_empty() { "no tensor at all".to_owned() } else { all.join(", ") };
-    format!(
-        "it was not written by standoff, and for images of {} its tensors ({has}) fit none of the networks {}; describe \
-         its network with --network FILE.toml",
-        shape(images),
-        presets.join(", ")
-    )
 }
 
 /// A network by the name of its preset, or from its file.
-fn candidate(name: &str, images: Shape, outputs: usize) -> Result<Model> {
+fn candidate(name: &str, images: Shape, outputs: usize) -> Result<Model, Error> {
     let file = Path::new(name);
     if name.ends_with(".toml") || file.is_file() {
-        let text = files::text(file, "a model")?;
-        return Model::from_toml(&text).with_context(|| files::name(file));
+        let text = files::text(file, "a model").map_err(|e| Error::Mismatch(format!("{e:#}")))?;
+        return Model::from_toml(&text).map_err(|e| Error::Mismatch(format!("{}: {e}", files::name(file))));
     }
-    Ok(Model::preset(name, images, outputs)?)
-}
-
-/// A network of inputs `k / divisor` becomes one of pixels from 0 to 1: `W (255 x / divisor) = (255 / divisor W) x`.
-fn feed_pixels(model: &Model, parameters: &mut [f32], divisor: f32) -> Result<()> {
-    let factor = 255.0 / divisor;
-    let first = &model.views()[0];
-    if factor != 1.0 && model.layers()[..first.layer].contains(&Layer::Tanh) {
-        bail!("it takes bytes and begins with tanh; attacks need a network of pixels from 0 to 1");
-    }
-    parameters[first.range.clone()].iter_mut().for_each(|w| *w *= factor);
-    Ok(())
+    Model::preset(name, images, outputs)
 }
 
 #[cfg(test)]
 mod tests {
     use standoff_nn::Biases;
+    use standoff_nn::model::weights::recognise::image_metadata;
     use standoff_nn::model::weights::{Metadata, Tensor, encode};
 
     use super::*;
-    use crate::fair::predictor::image_metadata;
 
     const IMAGES: Shape = Shape::new(1, 28, 28);
 
@@ -184,12 +100,12 @@ mod tests {
         let strange = Model::builder(IMAGES).flatten().dense(7).relu().dense(10).build().unwrap();
         let strange = bare(&strange, &strange.initialise(Biases::Zero, 1));
         assert!(refused(&strange, None).contains("fc1.weight [7, 784]"), "{}", refused(&strange, None));
-        assert!(refused(&strange, None).contains("--network FILE.toml"));
+        assert!(refused(&strange, None).contains("in a model file"));
         let small = Model::preset("mlp", Shape::new(1, 4, 4), 10).unwrap();
         let parameters = small.initialise(Biases::Zero, 1);
         let small = Weights { model: small, parameters, metadata: image_metadata("unit", &[]) }.to_bytes().unwrap();
         assert_eq!(refused(&small, None), "it takes inputs of 1x4x4, the images are 28 x 28");
-        assert!(refused(&small, Some("lenet")).contains("leave --network out"));
+        assert!(refused(&small, Some("lenet")).contains("name none"));
         assert!(refused(b"PK", None).contains("not a whole safetensors file"));
     }
 

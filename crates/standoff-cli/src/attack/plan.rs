@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use standoff_nn::Shape;
-use standoff_nn::attack::{Attack, Ball, Grid, Judge, Norm, Protocol};
+use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 
 /// Whose evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,99 +61,32 @@ impl Rules {
 impl Wish<'_> {
     /// One protocol for each eps, for images of a shape.
     pub(crate) fn protocols(&self, images: Shape) -> Result<Vec<Protocol>> {
-        self.check(images)?;
-        self.eps.iter().map(|&eps| self.protocol(eps)).collect()
-    }
-
-    fn check(&self, images: Shape) -> Result<()> {
-        let (most, why) = match self.norm {
-            Some(Distance::L2) => ((images.size() as f64).sqrt(), "from black to white is no further"),
-            _ => (1.0, "pixels are from 0 to 1; for levels of 255 write a fraction, such as 8/255"),
-        };
-        for (i, eps) in self.eps.iter().enumerate() {
-            if !(*eps >= 0.0 && *eps <= most) {
-                bail!("eps is {eps}: want a number from 0 to {most} ({why})");
-            }
-            if self.eps[..i].contains(eps) {
+        let norm = self.norm.map(|norm| match norm {
+            Distance::Linf => Norm::Linf,
+            Distance::L2 => Norm::L2,
+        });
+        let grid = self.grid.map(|grid| match grid {
+            Levels::Float => Grid::Float,
+            Levels::Truncate => Grid::Truncate,
+            Levels::Round => Grid::Round,
+            Levels::Search => Grid::Search,
+        });
+        let (paper, attacks, chain) = (self.rules == Rules::Paper, self.attacks, self.chain);
+        let mut all = Vec::new();
+        for (i, &eps) in self.eps.iter().enumerate() {
+            if self.eps[..i].contains(&eps) {
                 bail!("eps {eps} is given twice");
             }
+            all.push(Request { eps, paper, attacks, norm, grid, chain }.protocol(images)?);
         }
-        if self.rules == Rules::Paper {
-            let off = [
-                (self.norm == Some(Distance::L2), "--norm l2"),
-                (self.grid.is_some_and(|grid| grid != Levels::Truncate), "another --grid than truncate"),
-                (self.chain, "--chain"),
-            ];
-            if let Some((_, what)) = off.into_iter().find(|(given, _)| *given) {
-                bail!("--protocol paper is the published evaluation, which has no {what}; leave one of them out");
-            }
-        }
-        Ok(())
-    }
-
-    fn protocol(&self, eps: f64) -> Result<Protocol> {
-        let mut protocol = match self.rules {
-            Rules::Paper => Protocol::paper(eps),
-            Rules::Standard => Protocol::standard(eps),
-        };
-        if self.rules == Rules::Standard {
-            let ball = if self.norm == Some(Distance::L2) { Ball::l2(eps) } else { Ball::linf(eps) };
-            protocol.ball = ball.stored(match self.grid {
-                None | Some(Levels::Float) => Grid::Float,
-                Some(Levels::Truncate) => Grid::Truncate,
-                Some(Levels::Round) => Grid::Round,
-                Some(Levels::Search) => Grid::Search,
-            });
-            // Attacks end early on images that fall, so that trying the fallen again costs little, and tells what each can do.
-            protocol.judge = if self.chain { Judge::Worst } else { Judge::Every };
-        }
-        if let Some(parts) = self.attacks {
-            protocol.attacks = named(&protocol, parts)?;
-        }
-        Ok(protocol)
-    }
-}
-
-/// The attacks of a list that was split at every comma: `pgd40:step=0.01,start=clean` has one of its own.
-fn named(protocol: &Protocol, parts: &[String]) -> Result<Vec<Attack>> {
-    let mut names: Vec<String> = Vec::new();
-    for part in parts.iter().map(|part| part.trim()) {
-        match names.last_mut().filter(|last| part.contains('=') && !part.contains(':') && last.contains(':')) {
-            Some(last) => *last = format!("{last},{part}"),
-            None => names.push(part.to_owned()),
-        }
-    }
-    let mut attacks: Vec<Attack> = Vec::new();
-    for name in &names {
-        let attack = protocol.attack(name)?;
-        if attacks.contains(&attack) {
-            bail!("attack `{name}` is given twice");
-        }
-        attacks.push(attack);
-    }
-    Ok(attacks)
-}
-
-/// A norm in words.
-pub(crate) fn norm_name(norm: Norm) -> &'static str {
-    match norm {
-        Norm::Linf => "linf",
-        Norm::L2 => "l2",
-    }
-}
-
-/// A way to store images, in words.
-pub(crate) fn grid_name(grid: Grid) -> &'static str {
-    match grid {
-        Grid::Float => "float",
-        Grid::Truncate => "truncate",
-        Grid::Round => "round",
-        Grid::Search => "search",
+        Ok(all)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use standoff_nn::attack::{Attack, Judge};
+
     use super::*;
 
     const IMAGES: Shape = Shape::new(1, 28, 28);
@@ -193,8 +126,8 @@ mod tests {
         assert!(refused(&wish(&[0.3, 0.3])).contains("eps 0.3 is given twice"));
         assert!(refused(&Wish { norm: Some(Distance::L2), ..wish(&[28.5]) }).contains("from 0 to 28"));
         let paper = Wish { rules: Rules::Paper, ..wish(&[0.3]) };
-        assert!(refused(&Wish { norm: Some(Distance::L2), ..paper.clone() }).contains("has no --norm l2"));
-        assert!(refused(&Wish { grid: Some(Levels::Round), ..paper.clone() }).contains("than truncate"));
+        assert!(refused(&Wish { norm: Some(Distance::L2), ..paper.clone() }).contains("has no norm l2"));
+        assert!(refused(&Wish { grid: Some(Levels::Round), ..paper.clone() }).contains("no grid but truncate"));
         let attacks = ["pdg40".to_owned()];
         assert!(refused(&Wish { attacks: Some(&attacks), ..paper.clone() }).contains("did you mean `pgd`"));
         let attacks = ["pgd", "pgd40"].map(str::to_owned);

@@ -15,7 +15,7 @@ use crate::attack::images::{Part, Split};
 use crate::attack::measure::{Bench, Measured};
 use crate::attack::network::Network;
 use crate::attack::picture::{self, Sheet};
-use crate::attack::plan::{Distance, Levels, Rules, Wish, grid_name, norm_name};
+use crate::attack::plan::{Distance, Levels, Rules, Wish};
 use crate::attack::progress::Watch;
 use crate::attack::report::Report;
 use crate::attack::{npy, table};
@@ -165,8 +165,8 @@ pub(crate) fn carry_out(
         model: path.display().to_string(),
         images: images.about.clone(),
         protocol: args.protocol.name(),
-        norm: norm_name(protocols[0].ball.norm),
-        grid: grid_name(protocols[0].ball.grid),
+        norm: protocols[0].ball.norm.name(),
+        grid: protocols[0].ball.grid.name(),
         chained: args.chain,
         seed: args.seed,
         blocks: Vec::new(),

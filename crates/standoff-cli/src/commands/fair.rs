@@ -12,7 +12,7 @@ use crate::fair::class::Class;
 use crate::fair::config::{BatchOrder, Columns, Config, Inner, Optimizer, Scale};
 use crate::fair::experiment::Experiment;
 use crate::fair::lambda::{self, CANDIDATES, Lambda};
-use crate::fair::method::Method;
+use crate::fair::method::{self, Method};
 use crate::fair::task::Task;
 use crate::fair::{frontier, table};
 use crate::files;
@@ -66,7 +66,7 @@ pub(crate) struct FairArgs {
     init: Option<PathBuf>,
 
     /// Which methods, in the order of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method::parser())]
     method: Option<Vec<Method>>,
 
     /// The regulariser of minmax-reg: a number; a list, which shows the trade-off; or auto, which chooses by validation data (auto,0.1,1 among these)

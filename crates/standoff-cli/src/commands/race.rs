@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use clap::Args;
-use standoff::race::{Heat, Rules, summarise};
+use standoff::race::{Heat, Rules, select, summarise};
 use standoff::zoo;
 
 use crate::race::pool::Pool;
-use crate::race::{Race, eps_text, files as results, page, select, table};
+use crate::race::{Race, eps_text, file, files as results, page, table};
 use crate::screen::{NAME, Screen, paint};
 use crate::{Exit, files, interrupt, parse};
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     let methods = select::methods(&args.methods)?;
     let everything = ["all".to_owned()];
     let games = if args.games.is_empty() && args.family.is_empty() { &everything[..] } else { &args.games };
-    let mut courses = select::games(games)?;
+    let mut courses = select::games(games, file)?;
     courses.extend(select::families(&args.family)?);
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
     let outputs = [&args.csv, &args.html, &args.json].into_iter().flatten();

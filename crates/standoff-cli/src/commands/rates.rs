@@ -5,10 +5,9 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use clap::Args;
-use standoff::race::Rules;
+use standoff::race::{Rules, select};
 
 use crate::race::pool::Pool;
-use crate::race::select;
 use crate::rates::{measure, sheet, table};
 use crate::screen::Screen;
 use crate::{Exit, files, interrupt, parse};

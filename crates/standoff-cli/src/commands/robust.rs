@@ -12,7 +12,7 @@ use crate::files;
 use crate::interrupt;
 use crate::number::count;
 use crate::parse;
-use crate::robust::config::{Config, Kind, Method};
+use crate::robust::config::{Config, Kind, Method, method_parser};
 use crate::robust::task::Task;
 use crate::robust::train;
 use crate::screen::Screen;
@@ -54,7 +54,7 @@ pub(crate) struct RobustArgs {
     init: Option<PathBuf>,
 
     /// What stands for the inner maximum
-    #[arg(long)]
+    #[arg(long, value_name = "METHOD", value_parser = method_parser())]
     method: Option<Method>,
 
     /// How far every pixel may move, from 0 to 1; 8/255 works too

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
-use standoff_nn::fair::{Batching, Order};
+use standoff_nn::fair::{Batching, Order, Terms};
 
 use super::class::Class;
 use super::lambda::{CANDIDATES, Lambda};
@@ -314,6 +314,12 @@ impl Config {
             BatchOrder::AsIs => Order::AsIs,
         };
         if self.batch == 0 { Batching::Whole } else { Batching::Balanced { size: self.batch, order } }
+    }
+
+    /// What the methods go by, at one lambda.
+    pub fn terms(&self, lambda: f64) -> Terms {
+        let accelerated = self.inner == Inner::Apga;
+        Terms { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
     }
 
     /// Steps in all.

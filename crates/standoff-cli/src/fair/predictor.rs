@@ -3,21 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
 use standoff_nn::data::Preprocessing;
 use standoff_nn::model::weights::Metadata;
+pub use standoff_nn::model::weights::recognise::image_metadata;
+use standoff_nn::model::weights::recognise::{CLASSES, PREPROCESSING, SCALE, class_names, divisor, is_foreign};
 use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Weights};
 
 use crate::files;
 
 /// The description of the network, which the weights file carries by itself.
 const MODEL: &str = "standoff.model";
-/// How rows of a table become features, as JSON.
-pub(crate) const PREPROCESSING: &str = "standoff.preprocessing";
-/// How the bytes of images become numbers: `raw` or `unit`.
-pub(crate) const SCALE: &str = "standoff.scale";
-/// The names of the outputs, with commas between them.
-pub(crate) const CLASSES: &str = "standoff.classes";
 
 /// What goes into a model, and what comes out.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,25 +53,6 @@ pub fn table_metadata(preprocessing: &Preprocessing) -> Result<Metadata> {
     Ok(Metadata::from([(PREPROCESSING.to_owned(), text)]))
 }
 
-/// What is saved with the weights of a model of images, so that it can predict: `raw` or `unit`, and the names of the classes.
-pub fn image_metadata(scale: &str, classes: &[String]) -> Metadata {
-    Metadata::from([(SCALE.to_owned(), scale.to_owned()), (CLASSES.to_owned(), classes.join(","))])
-}
-
-/// What bytes are divided by, by its name.
-pub fn scale(name: &str) -> Result<f32> {
-    match name {
-        "raw" => Ok(1.0),
-        "unit" => Ok(255.0),
-        other => bail!("the scale `{other}` is not one of raw, unit"),
-    }
-}
-
-/// The names of classes, from how they are saved.
-pub(crate) fn class_names(text: &str) -> Vec<String> {
-    text.split(',').map(|name| name.trim().to_owned()).collect()
-}
-
 impl Inputs {
     /// The classes by number.
     pub fn classes(&self) -> &[String] {
@@ -98,7 +74,7 @@ impl Inputs {
                  `{SCALE}` and `{CLASSES}`; use a model that `standoff fair` wrote"
             );
         };
-        Ok(Self::Images { scale: scale(name)?, classes: class_names(names) })
+        Ok(Self::Images { scale: divisor(name)?, classes: class_names(names) })
     }
 
     /// Refuses what does not fit the network.
@@ -161,16 +137,6 @@ impl Predictor {
         }
         Ok(Predictions { outputs: outcome.predictions, probabilities, width })
     }
-}
-
-/// Whether this is a whole header without the description of a model.
-pub(crate) fn is_foreign(bytes: &[u8]) -> bool {
-    let header = || {
-        let (length, rest) = bytes.split_first_chunk::<8>()?;
-        let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
-        serde_json::from_slice::<Value>(header).ok()
-    };
-    header().is_some_and(|header| header["__metadata__"][MODEL].is_null())
 }
 
 #[cfg(test)]

@@ -170,7 +170,7 @@ impl Task {
         let game = GroupGame::new(&self.model, self.train.clone(), config.batching(config.seed), 1)?;
         for method in &config.methods {
             for lambda in config.sweep() {
-                Train::new(&game, method.reply(config, lambda), &config.recipe()?)?;
+                Train::new(&game, method.reply(&config.terms(lambda)), &config.recipe()?)?;
             }
         }
         if config.methods.contains(&Method::Cvar) {

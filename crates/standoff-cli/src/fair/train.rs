@@ -75,14 +75,10 @@ pub fn run(
     if let Some(result) = finished(&pace, control)? {
         return Ok(Some(result));
     }
-    let mut game = GroupGame::new(&task.model, task.train.clone(), config.batching(spec.seed), threads)?;
-    if spec.method == Method::Cvar {
-        game = game.tail(config.share)?;
-    }
-    if spec.method == Method::Minmax {
-        game = game.at_corners();
-    }
-    let method = Train::new(&game, spec.method.reply(config, spec.lambda), &config.recipe()?)?;
+    let terms = config.terms(spec.lambda);
+    let game = GroupGame::new(&task.model, task.train.clone(), config.batching(spec.seed), threads)?;
+    let mut game = spec.method.game(game, &terms)?;
+    let method = Train::new(&game, spec.method.reply(&terms), &config.recipe()?)?;
     let start = Point::new(&task.start(spec.seed), &spec.method.start(&task.sizes()));
     let training = Training::new(&mut game, &start, Box::new(method)).context("the start")?;
     let judge = Engine::new(&task.model, threads)?;

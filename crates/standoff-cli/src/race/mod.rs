@@ -3,13 +3,22 @@
 pub(crate) mod files;
 pub(crate) mod page;
 pub(crate) mod pool;
-pub(crate) mod select;
 pub(crate) mod table;
 
+use std::path::Path;
+
+use anyhow::Result;
 use standoff::methods::MethodInfo;
-use standoff::race::{Lane, Rules, Summary};
+use standoff::race::{Course, Lane, Rules, Summary};
 
 use crate::number::count;
+use crate::source;
+
+/// A game file, read once; nothing for a name that is no file's.
+pub(crate) fn file(name: &str) -> Result<Option<Course>> {
+    let path = Path::new(name);
+    path.extension().map(|_| Ok(Course::formula(name, source::formula(path)?))).transpose()
+}
 
 /// A finished race.
 #[derive(Debug)]

@@ -4,41 +4,20 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff_nn::StepKind;
-use standoff_nn::robust::{Attack, Batching, IntervalOptions, Objective, Options, Order, Ramp, Start, Targets};
+pub use standoff_nn::robust::Method;
+use standoff_nn::robust::{IntervalOptions, Options, Order, Plan};
 
 use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;
 
-/// What stands for the inner maximum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// The largest loss of ten targeted attacks: the paper's finite maximum
-    Paper,
-    /// One attack without a target, from a random start
-    Madry,
-    /// The plain loss, and beta times the divergence under attack
-    Trades,
-    /// A bound that no attack can exceed: interval bound propagation
-    Ibp,
-    /// No attack
-    Natural,
-}
-
-impl Method {
-    /// Its name on the command line and in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Paper => "paper",
-            Self::Madry => "madry",
-            Self::Trades => "trades",
-            Self::Ibp => "ibp",
-            Self::Natural => "natural",
-        }
-    }
+/// Reads a method, and lists them all in the help.
+pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
+    let known = Method::ALL.map(|m| PossibleValue::new(m.name()).help(m.about()));
+    PossibleValuesParser::new(known).try_map(|name| Method::named(&name))
 }
 
 /// How a step of the attack follows the slope.
@@ -199,36 +178,46 @@ impl Config {
         toml::to_string(self).context("the configuration cannot be written")
     }
 
+    /// What the library needs to know of it.
+    pub fn plan(&self) -> Plan {
+        let step_kind = match self.step_kind {
+            Kind::Sign => StepKind::Sign,
+            Kind::Scaled => StepKind::Scaled,
+            Kind::Plain => StepKind::Plain,
+        };
+        let order = match self.order {
+            BatchOrder::Shuffled => Order::Shuffled(self.seed),
+            BatchOrder::AsIs => Order::AsIs,
+        };
+        Plan {
+            method: self.method,
+            eps: self.eps,
+            steps: self.steps,
+            step_size: self.step_size,
+            step_kind,
+            warm_steps: self.warm_steps,
+            targets: self.targets.clone(),
+            probe: self.probe,
+            screen_after: self.screen_after,
+            lambda: self.lambda,
+            beta: self.beta,
+            kappa: self.kappa,
+            warmup: self.warmup,
+            ramp: self.ramp,
+            schedule: self.schedule.clone(),
+            batch: self.batch,
+            order,
+            seed: self.seed,
+        }
+    }
+
     /// Refuses what cannot be run, before anything is.
     pub fn check(&self) -> Result<()> {
-        if !(self.eps >= 0.0 && self.eps <= 1.0) {
-            bail!(
-                "eps is {}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)",
-                self.eps
-            );
+        let every = self.measure_every;
+        if !(every > 0.0 && every.is_finite()) {
+            bail!("measure_every is {every}: want a positive number");
         }
-        let natural = self.method == Method::Natural || self.method == Method::Ibp;
-        if self.steps == 0 && !natural {
-            bail!("an attack of 0 steps attacks nothing; that is --method natural");
-        }
-        if self.lambda != 0.0 && self.method != Method::Paper {
-            bail!("--lambda regularises the answers of --method paper; {} has none", self.method.name());
-        }
-        for (name, value) in [("lambda", self.lambda), ("warmup", self.warmup), ("ramp", self.ramp)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                bail!("{name} is {value}: want zero or a positive number");
-            }
-        }
-        for (name, value) in [("measure_every", self.measure_every), ("epochs", self.epochs())] {
-            if !(value > 0.0 && value.is_finite()) {
-                bail!("{name} is {value}: want a positive number");
-            }
-        }
-        if self.schedule.iter().any(|stage| !(stage.0 > 0.0 && stage.0.is_finite())) {
-            bail!("a stage of the schedule has no epochs; want a positive number");
-        }
-        self.targets()?;
-        Ok(())
+        Ok(self.plan().check()?)
     }
 
     /// Epochs in all.
@@ -238,21 +227,12 @@ impl Config {
 
     /// Steps in so many epochs over `n` images, at least one.
     pub fn steps_in(&self, epochs: f64, n: usize) -> u64 {
-        ((epochs * n as f64 / self.batch.max(1) as f64).round() as u64).max(1)
+        self.plan().steps_in(epochs, n)
     }
 
-    /// The stages in steps: where they end is rounded, so that their sum is what all epochs together make; a stage of less than half a
-    /// step is none.
+    /// The stages in steps, for `n` images.
     pub fn stages(&self, n: usize) -> Vec<(u64, f64)> {
-        let (mut epochs, mut begin) = (0.0, 0);
-        let stage = |&(length, rate): &(f64, f64)| {
-            epochs += length;
-            let end = self.steps_in(epochs, n);
-            let steps = end - begin;
-            begin = end;
-            (steps > 0).then_some((steps, rate))
-        };
-        self.schedule.iter().filter_map(stage).collect()
+        self.plan().stages(n)
     }
 
     /// Steps in all, over `n` images.
@@ -283,61 +263,14 @@ impl Config {
         self.schedule = rates.iter().map(|&rate| (each, rate)).collect();
     }
 
-    fn ramp_of(&self, n: usize) -> Ramp {
-        let steps = |epochs: f64| if epochs > 0.0 { self.steps_in(epochs, n) } else { 0 };
-        Ramp { start: steps(self.warmup), steps: steps(self.ramp) }
-    }
-
-    fn batching(&self) -> Batching {
-        let order = match self.order {
-            BatchOrder::Shuffled => Order::Shuffled(self.seed),
-            BatchOrder::AsIs => Order::AsIs,
-        };
-        Batching::Size { size: self.batch, order }
-    }
-
-    fn targets(&self) -> Result<Targets> {
-        Ok(match self.targets.as_str() {
-            "all" => Targets::All,
-            "proven" => Targets::Proven { after: self.screen_after, slack: self.lambda as f32 },
-            number => match number.parse() {
-                Ok(keep) if self.probe > 0 => Targets::Probed { keep, steps: self.probe },
-                Ok(keep) => Targets::Top { keep, after: self.screen_after },
-                Err(_) => {
-                    bail!("targets is `{number}`: want `all`, `proven` or a number, how many are followed to the end")
-                }
-            },
-        })
-    }
-
     /// The game of a method with attacks, on `n` images; nothing for `ibp`.
     pub fn options(&self, n: usize) -> Result<Option<Options>> {
-        let eps = self.eps as f32;
-        let (objective, attack) = match self.method {
-            Method::Paper => (Objective::Paper { targets: self.targets()? }, Attack::published(eps)),
-            Method::Madry => (Objective::Madry, Attack::madry(eps, self.steps)),
-            Method::Trades => (Objective::Trades { beta: self.beta }, Attack::trades(eps, self.steps)),
-            Method::Natural => (Objective::Natural, Attack::published(eps)),
-            Method::Ibp => return Ok(None),
-        };
-        let start = match (self.method, self.warm_steps) {
-            (Method::Paper, steps) if steps > 0 => Start::Warm { steps },
-            _ => attack.start,
-        };
-        let kind = match self.step_kind {
-            Kind::Sign => StepKind::Sign,
-            Kind::Scaled => StepKind::Scaled,
-            Kind::Plain => StepKind::Plain,
-        };
-        let size = if self.step_size > 0.0 { self.step_size as f32 } else { attack.size };
-        let attack = Attack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
-        Ok(Some(Options { objective, attack, batching: self.batching(), seed: self.seed }))
+        Ok(self.plan().options(n)?)
     }
 
     /// The game of `ibp`, on `n` images.
     pub fn interval(&self, n: usize) -> IntervalOptions {
-        let image = IntervalOptions::image(self.eps as f32, self.ramp_of(n), self.batching());
-        IntervalOptions { kappa: self.kappa, ..image }
+        self.plan().interval(n)
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use standoff::methods::{Reply, Train};
-use standoff::{Certificate, Game, Point, Training};
+use standoff::{Point, Training};
 use standoff_nn::attack::{Protocol, Run as Assault, Victims, ensemble};
-use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Options, RobustGame, certify};
+use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Options, Probe, RobustGame, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 
 use super::config::Config;
@@ -96,45 +96,6 @@ fn train<P: Probe + 'static>(
     Run::open(training, trainee, pace, control)?.go(control)
 }
 
-/// A game that can be measured at given parameters, on images of its own.
-trait Probe: Game<Real = f32> {
-    fn look(&mut self, x: &[f32], lambda: f64) -> Result<Look>;
-    fn fault(&self) -> Option<String>;
-}
-
-/// What a probe sees.
-struct Look {
-    value: f64,
-    certificate: Certificate,
-    /// Training images that stand under the attack of training, or are bounded to.
-    standing: Share,
-}
-
-impl Probe for RobustGame {
-    fn look(&mut self, x: &[f32], lambda: f64) -> Result<Look> {
-        let lambda = self.lambda(lambda);
-        let seen = self.measure(x, lambda)?;
-        let standing = Share { correct: seen.tally.attacked, total: seen.tally.images };
-        Ok(Look { value: seen.value, certificate: seen.certificate, standing })
-    }
-
-    fn fault(&self) -> Option<String> {
-        self.error().map(ToString::to_string)
-    }
-}
-
-impl Probe for IntervalGame {
-    fn look(&mut self, x: &[f32], _: f64) -> Result<Look> {
-        let seen = self.measure(x)?;
-        let standing = Share { correct: seen.certified, total: seen.images };
-        Ok(Look { value: seen.value, certificate: seen.certificate, standing })
-    }
-
-    fn fault(&self) -> Option<String> {
-        self.error().map(ToString::to_string)
-    }
-}
-
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
 pub struct Line {
@@ -196,7 +157,7 @@ impl<P: Probe> Subject for Trainee<'_, P> {
             value: seen.value,
             x_gap: [c.x.lower, c.x.upper],
             y_gap: [c.y.lower, c.y.upper],
-            standing: seen.standing,
+            standing: Share { correct: seen.standing, total: seen.images },
             natural,
             gradients: training.calls().gradients(),
             seconds,
@@ -218,7 +179,7 @@ impl<P: Probe> Subject for Trainee<'_, P> {
     }
 
     fn fault(&self, game: &P) -> Option<String> {
-        game.fault()
+        game.fault().map(ToString::to_string)
     }
 
     fn finish(&mut self, training: &Training<'_, P>, last: &Line, end: &End<'_>) -> Result<(Weights, RobustResult)> {

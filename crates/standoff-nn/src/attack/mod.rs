@@ -30,6 +30,7 @@ mod noise;
 mod pgd;
 mod protocol;
 mod random;
+mod request;
 mod smooth;
 mod square;
 mod square_l2;
@@ -41,6 +42,7 @@ pub use field::Cost;
 pub use honesty::{Honesty, Reach, Warning, honesty};
 pub use kind::{Attack, Climb};
 pub use protocol::{Judge, Protocol};
+pub use request::Request;
 pub use verify::{Verdict, verify};
 
 use crate::{Engine, Error};

@@ -41,11 +41,19 @@ impl Grouped {
         Self::new(Numbers::Bytes { data, scale }, input, labels, groups, count)
     }
 
+    /// Numbers in rows, with the label and the group of each row.
+    pub fn floats(data: Vec<f32>, input: Shape, labels: Vec<u16>, groups: &[u16], count: usize) -> Result<Self, Error> {
+        if data.len() != labels.len() * input.size() {
+            let (got, n, width) = (data.len(), labels.len(), input.size());
+            return Err(Error::Mismatch(format!("got {got} entries for {n} labels, want {n} x {width}")));
+        }
+        Self::new(Numbers::Floats(data), input, labels, groups, count)
+    }
+
     /// The rows of a table, in its groups.
     pub fn table(table: &Table) -> Result<Self, Error> {
         let input = Shape::vector(table.width);
-        let floats = Numbers::Floats(table.features.clone());
-        Self::new(floats, input, table.labels.clone(), &table.groups, table.group_names.len())
+        Self::floats(table.features.clone(), input, table.labels.clone(), &table.groups, table.group_names.len())
     }
 
     fn new(numbers: Numbers, input: Shape, labels: Vec<u16>, groups: &[u16], count: usize) -> Result<Self, Error> {

@@ -3,10 +3,12 @@
 
 mod batches;
 mod grouped;
+mod method;
 
 pub(crate) use batches::shuffle;
 pub use batches::{Batching, Order};
 pub use grouped::Grouped;
+pub use method::{Method, Terms};
 
 use crate::{Ask, Batch, Engine, Error, Loss, Model, Outcome};
 use batches::Batches;

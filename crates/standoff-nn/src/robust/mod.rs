@@ -14,6 +14,8 @@ mod labelled;
 mod measure;
 mod options;
 mod paper;
+mod plan;
+mod probe;
 mod ramp;
 mod random;
 mod trades;
@@ -26,6 +28,8 @@ pub use interval::{IntervalGame, IntervalMeasured, IntervalOptions};
 pub use labelled::Labelled;
 pub use measure::{Measured, Tally};
 pub use options::{Attack, Objective, Options, Start, Targets};
+pub use plan::{Method, Plan};
+pub use probe::{Look, Probe};
 pub use ramp::Ramp;
 
 /// The page on the game, whose example is tried like any other.

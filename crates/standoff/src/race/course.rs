@@ -1,7 +1,8 @@
 //! What is raced on: a game under a name, made afresh for every run.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::formula::FormulaGame;
 use crate::zoo::{Entry, Instance};
 use crate::{Constants, Error, estimate};
 
@@ -41,6 +42,17 @@ impl Course {
         make: impl Fn() -> Result<Instance, Error> + Send + Sync + 'static,
     ) -> Self {
         Self { name: name.into(), family: family.into(), make: Box::new(make), sampled: OnceLock::new() }
+    }
+
+    /// A game written as text.
+    pub fn formula(name: impl Into<String>, game: FormulaGame) -> Self {
+        let (name, game) = (name.into(), Mutex::new(game));
+        Self::new(name.clone(), name, move || {
+            // A poisoned lock still holds a whole game: nothing writes to it.
+            let game = game.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (start, constants) = (game.start(), game.constants());
+            Ok(Instance { game: Box::new(game), start, constants, answers: Vec::new() })
+        })
     }
 
     /// A fresh game.

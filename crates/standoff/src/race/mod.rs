@@ -8,6 +8,7 @@ mod heat;
 mod log;
 mod movement;
 mod reading;
+pub mod select;
 mod slope;
 mod summary;
 

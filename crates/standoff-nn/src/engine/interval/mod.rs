@@ -36,6 +36,13 @@ impl Region {
         Self { eps, clip: Some((0.0, 1.0)) }
     }
 
+    /// For the same images, with a radius that is no `f32`: rounded up, as the region may be larger than what is asked for, not
+    /// smaller.
+    pub fn image_within(eps: f64) -> Self {
+        let nearest = eps as f32;
+        Self::image(if f64::from(nearest) < eps { nearest.next_up() } else { nearest })
+    }
+
     /// For inputs that can be any number.
     pub const fn free(eps: f32) -> Self {
         Self { eps, clip: None }

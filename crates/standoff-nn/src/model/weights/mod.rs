@@ -5,6 +5,7 @@
 
 mod format;
 mod names;
+pub mod recognise;
 #[cfg(test)]
 mod tests;
 
@@ -114,6 +115,21 @@ fn name_file(path: &Path, error: Error) -> Error {
         Error::NonFinite(what) => Error::NonFinite(format!("{}: {what}", path.display())),
         other => at(path, &other),
     }
+}
+
+/// A tensor that was read: its name, its sides, its entries.
+pub type Named = (String, Vec<usize>, Vec<f32>);
+
+/// Every tensor of a file, by name in order, and what the file says besides.
+pub fn tensors(bytes: &[u8]) -> Result<(Vec<Named>, Metadata), Error> {
+    let file = open(bytes)?;
+    let read = |(name, tensor): (&String, &TensorView<'_>)| {
+        let mut values = vec![0.0; tensor.shape().iter().product()];
+        format::decode(name, tensor, &mut values)?;
+        Ok((name.clone(), tensor.shape().to_vec(), values))
+    };
+    let all: Result<Vec<Named>, Error> = file.tensors.iter().map(read).collect();
+    Ok((all?, file.metadata))
 }
 
 /// A file, parsed but not yet believed.

@@ -1,22 +1,15 @@
-//! Who runs: methods by name, games from the zoo or from files, families by seeds.
+//! Who runs: methods by name, games from the zoo or from elsewhere, families by seeds.
 
-use std::path::Path;
-use std::sync::Mutex;
-
-use anyhow::{Result, anyhow, bail};
-use standoff::Choice;
-use standoff::error::nearest;
-use standoff::methods::{METHODS, MethodInfo};
-use standoff::race::Course;
-use standoff::zoo::{self, Instance};
-
-use crate::source;
+use super::Course;
+use crate::error::nearest;
+use crate::methods::{METHODS, MethodInfo};
+use crate::{Choice, Error, zoo};
 
 /// Stands for everything there is.
 const ALL: &str = "all";
 
 /// The methods of these names, in the order of the table of methods.
-pub(crate) fn methods(names: &[String]) -> Result<Vec<&'static MethodInfo>> {
+pub fn methods(names: &[String]) -> Result<Vec<&'static MethodInfo>, Error> {
     for name in names.iter().filter(|n| *n != ALL) {
         Choice::named(name).info()?;
     }
@@ -24,16 +17,18 @@ pub(crate) fn methods(names: &[String]) -> Result<Vec<&'static MethodInfo>> {
     Ok(METHODS.iter().filter(asked).collect())
 }
 
-/// Games of the zoo by name, and game files by path.
-pub(crate) fn games(names: &[String]) -> Result<Vec<Course>> {
+/// Games of the zoo by name, each once; `other` is asked for what is not there, such as files.
+pub fn games<E: From<Error>>(
+    names: &[String],
+    other: impl Fn(&str) -> Result<Option<Course>, E>,
+) -> Result<Vec<Course>, E> {
     let mut courses: Vec<Course> = Vec::new();
     for name in names {
         let found = match name.strip_prefix("zoo:").unwrap_or(name) {
             ALL => zoo::all().iter().map(Course::from).collect(),
             plain => vec![match zoo::find(plain) {
                 Some(entry) => Course::from(entry),
-                None if Path::new(name).extension().is_some() => file(name)?,
-                None => return Err(unknown("game", plain, zoo::all().iter().map(|e| e.name), "standoff zoo")),
+                None => other(name)?.ok_or_else(|| unknown("game", plain, zoo::all().iter().map(|e| e.name)))?,
             }],
         };
         for course in found {
@@ -45,29 +40,19 @@ pub(crate) fn games(names: &[String]) -> Result<Vec<Course>> {
     Ok(courses)
 }
 
-/// A game file, read once.
-fn file(name: &str) -> Result<Course> {
-    let game = Mutex::new(source::formula(Path::new(name))?);
-    Ok(Course::new(name, name, move || {
-        // A poisoned lock still holds a whole game: nothing writes to it.
-        let game = game.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        let (start, constants) = (game.start(), game.constants());
-        Ok(Instance { game: Box::new(game), start, constants, answers: Vec::new() })
-    }))
-}
-
 /// Families by `NAME:SEEDS`, where the seeds are `7` or `1-5`; `all:1-3` takes every family.
-pub(crate) fn families(specs: &[String]) -> Result<Vec<Course>> {
+pub fn families(specs: &[String]) -> Result<Vec<Course>, Error> {
     let mut courses = Vec::new();
     for spec in specs {
         let (name, seeds) = spec.split_once(':').unwrap_or((spec, "1-3"));
         let (first, last) = range(seeds).ok_or_else(|| {
-            anyhow!("`{seeds}` in `{spec}` is not a range of seeds: write {name}:7, or {name}:1-5 (at most 1000)")
+            let want = format!("write {name}:7, or {name}:1-5 (at most 1000)");
+            Error::Race(format!("`{seeds}` in `{spec}` is not a range of seeds: {want}"))
         })?;
         let asked: Vec<_> = zoo::families().iter().filter(|f| name == ALL || f.name == name).collect();
         if asked.is_empty() {
             let names = zoo::families().iter().map(|f| f.name);
-            return Err(unknown("family", name, names, "standoff race --list"));
+            return Err(unknown("family", name, names));
         }
         for family in asked {
             courses.extend(
@@ -86,18 +71,19 @@ fn range(text: &str) -> Option<(u64, u64)> {
     (first <= last && last - first < 1000).then_some((first, last))
 }
 
-fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>, list: &str) -> anyhow::Error {
+fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Error {
+    let list = known.clone().collect::<Vec<_>>().join(", ");
     let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-    anyhow!("no {what} `{name}`{hint} (`{list}` lists them)")
+    Error::Race(format!("no {what} `{name}`{hint} (there are {list})"))
 }
 
 /// Accuracies, largest first and each once.
-pub(crate) fn accuracies(given: &[f64]) -> Result<Vec<f64>> {
+pub fn accuracies(given: &[f64]) -> Result<Vec<f64>, Error> {
     let mut eps = given.to_vec();
     eps.sort_by(|a, b| b.total_cmp(a));
     eps.dedup();
     if eps.is_empty() {
-        bail!("no accuracy given: write --eps 1e-1,1e-2");
+        return Err(Error::Race("no accuracy is given, want some such as 1e-1 and 1e-2".into()));
     }
     Ok(eps)
 }
@@ -118,11 +104,11 @@ mod tests {
     #[test]
     fn names_are_found_once_and_in_order() {
         let names = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-        let found: Vec<String> =
-            games(&names(&["trap", "zoo:kink", "trap"])).unwrap().into_iter().map(|c| c.name).collect();
+        let games = |list: &[&str]| games(&names(list), |_| Ok::<_, Error>(None));
+        let found: Vec<String> = games(&["trap", "zoo:kink", "trap"]).unwrap().into_iter().map(|c| c.name).collect();
         assert_eq!(found, ["trap", "kink"]);
-        assert_eq!(games(&names(&["all"])).unwrap().len(), zoo::all().len());
-        assert!(games(&names(&["knik"])).unwrap_err().to_string().contains("did you mean `kink`"));
+        assert_eq!(games(&["all"]).unwrap().len(), zoo::all().len());
+        assert!(games(&["knik"]).unwrap_err().to_string().contains("did you mean `kink`"));
         let found: Vec<&str> = methods(&names(&["multistep", "auto"])).unwrap().iter().map(|m| m.name).collect();
         assert_eq!(found, ["auto", "multistep"]);
         assert!(methods(&names(&["autp"])).is_err());

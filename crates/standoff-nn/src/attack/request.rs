@@ -1,0 +1,116 @@
+//! A protocol from what people ask for: whose evaluation, in which ball, with which attacks.
+
+use super::{Attack, Ball, Grid, Judge, Norm, Protocol};
+use crate::{Error, Shape};
+
+/// What is asked for, for one eps.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The largest change.
+    pub eps: f64,
+    /// The published evaluation ([`Protocol::paper`]) instead of the one to rely on ([`Protocol::standard`]).
+    pub paper: bool,
+    /// These attacks instead of the protocol's own; where names were split at every comma, those of options are put back.
+    pub attacks: Option<&'a [String]>,
+    /// How a change is measured, where it is said.
+    pub norm: Option<Norm>,
+    /// How attacked images are stored, where it is said.
+    pub grid: Option<Grid>,
+    /// Attack only what still stands.
+    pub chain: bool,
+}
+
+impl Norm {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linf => "linf",
+            Self::L2 => "l2",
+        }
+    }
+
+    /// The norm of that name.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let found = [Self::Linf, Self::L2].into_iter().find(|n| n.name() == name);
+        found.ok_or_else(|| Error::Mismatch(format!("unknown norm `{name}`; there are linf, l2")))
+    }
+}
+
+impl Grid {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float => "float",
+            Self::Truncate => "truncate",
+            Self::Round => "round",
+            Self::Search => "search",
+        }
+    }
+
+    /// The grid of that name.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let found = [Self::Float, Self::Truncate, Self::Round, Self::Search].into_iter().find(|g| g.name() == name);
+        found.ok_or_else(|| Error::Mismatch(format!("unknown grid `{name}`; there are float, truncate, round, search")))
+    }
+}
+
+impl Request<'_> {
+    /// The protocol, for images of a shape.
+    pub fn protocol(&self, images: Shape) -> Result<Protocol, Error> {
+        self.check(images)?;
+        let eps = self.eps;
+        let mut protocol = if self.paper { Protocol::paper(eps) } else { Protocol::standard(eps) };
+        if !self.paper {
+            let ball = if self.norm == Some(Norm::L2) { Ball::l2(eps) } else { Ball::linf(eps) };
+            protocol.ball = ball.stored(self.grid.unwrap_or(Grid::Float));
+            // Attacks end early on images that fall, so that trying the fallen again costs little, and tells what each can do.
+            protocol.judge = if self.chain { Judge::Worst } else { Judge::Every };
+        }
+        if let Some(parts) = self.attacks {
+            protocol.attacks = named(&protocol, parts)?;
+        }
+        Ok(protocol)
+    }
+
+    fn check(&self, images: Shape) -> Result<(), Error> {
+        let (most, why) = match self.norm {
+            Some(Norm::L2) => ((images.size() as f64).sqrt(), "from black to white is no further"),
+            _ => (1.0, "pixels are from 0 to 1; for levels of 255 write a fraction, such as 8/255"),
+        };
+        if !(self.eps >= 0.0 && self.eps <= most) {
+            return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to {most} ({why})", self.eps)));
+        }
+        if self.paper {
+            let off = [
+                (self.norm == Some(Norm::L2), "norm l2"),
+                (self.grid.is_some_and(|grid| grid != Grid::Truncate), "grid but truncate"),
+                (self.chain, "chain"),
+            ];
+            if let Some((_, what)) = off.into_iter().find(|(given, _)| *given) {
+                let why = format!("the protocol paper is the published evaluation, which has no {what}");
+                return Err(Error::Mismatch(format!("{why}; leave one of them out")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The attacks of a list that was split at every comma: `pgd40:step=0.01,start=clean` has one of its own.
+fn named(protocol: &Protocol, parts: &[String]) -> Result<Vec<Attack>, Error> {
+    let mut names: Vec<String> = Vec::new();
+    for part in parts.iter().map(|part| part.trim()) {
+        match names.last_mut().filter(|last| part.contains('=') && !part.contains(':') && last.contains(':')) {
+            Some(last) => *last = format!("{last},{part}"),
+            None => names.push(part.to_owned()),
+        }
+    }
+    let mut attacks: Vec<Attack> = Vec::new();
+    for name in &names {
+        let attack = protocol.attack(name)?;
+        if attacks.contains(&attack) {
+            return Err(Error::Mismatch(format!("attack `{name}` is given twice")));
+        }
+        attacks.push(attack);
+    }
+    Ok(attacks)
+}
