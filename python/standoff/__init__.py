@@ -13,18 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from ._autodiff import Differentiable, from_jax, from_torch
 from ._core import __version__
+from ._data import read_images, read_table
 from ._game import Game, Zoo, zoo
+from ._race import race
 from ._result import Certificate, Record, Result
 from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Simplex
 from ._solve import gap, solve
+from ._weights import load_safetensors, save_safetensors
 
 if TYPE_CHECKING:
-    from ._estimators import FairClassifier
+    from ._fair import FairClassifier
+    from ._robust import RobustClassifier
 
 __all__ = [
     "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
-    "L1Ball", "Polyhedron", "Product", "Record", "Result", "Simplex", "Zoo", "__version__", "from_jax", "from_torch", "gap",
-    "methods", "solve", "zoo",
+    "L1Ball", "Polyhedron", "Product", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__", "from_jax",
+    "from_torch", "gap", "load_safetensors", "methods", "race", "read_images", "read_table", "save_safetensors", "solve", "zoo",
 ]  # fmt: skip
 
 
@@ -42,7 +46,11 @@ def methods() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     # scikit-learn takes a second to import, and need not be there.
     if name == "FairClassifier":
-        from ._estimators import FairClassifier
+        from ._fair import FairClassifier
 
         return FairClassifier
+    if name == "RobustClassifier":
+        from ._robust import RobustClassifier
+
+        return RobustClassifier
     raise AttributeError(f"module 'standoff' has no attribute {name!r}")

@@ -1,32 +1,35 @@
-"""Estimators for scikit-learn. Needs it; the rest of the package does not."""
+"""``FairClassifier``, for scikit-learn."""
 
 from __future__ import annotations
 
-import numbers
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import check_random_state, column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-except ImportError as error:  # pragma: no cover
-    raise ImportError("FairClassifier needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
-
 from . import _core
+from ._network import NetworkClassifier, State, count, encode
+from ._progress import Telling
 from ._result import Certificate
+from ._weights import as_tensors
 
-MOST = 2**16 - 1  # classes and groups are counted in 16 bits
+from sklearn.utils import column_or_1d  # isort: skip  (after _network, which words its absence)
+from sklearn.utils.multiclass import check_classification_targets  # isort: skip
+from sklearn.utils.validation import check_consistent_length, validate_data  # isort: skip
+
+PREPROCESSING = "standoff.preprocessing"
 
 
-class FairClassifier(ClassifierMixin, BaseEstimator):
+class FairClassifier(NetworkClassifier):
     """A classifier that is trained for its worst group: ``min over W, max over t, of sum t_g L_g(W)``.
 
     ``L_g`` is the mean cross-entropy of group g; the groups' weights ``t`` answer exactly. Features are taken as they
-    are: put a ``StandardScaler`` before it. The same ``random_state`` gives the same bits on any number of threads.
+    are: put a ``StandardScaler`` before it. The same ``random_state`` gives the same bits on any number of threads, and
+    the same as ``standoff fair`` from that seed.
 
     Parameters
     ----------
@@ -34,21 +37,26 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         Logistic regression, or one hidden layer of 100.
     method : str
         ``"minmax-reg"`` (the worst groups, held to the mean by ``lam``), ``"minmax"`` (the worst group alone),
-        ``"normal"`` (the mean over all samples), ``"reweight"``, ``"group-dro"``, ``"tilted"``.
+        ``"normal"`` (the mean over all samples), ``"reweight"``, ``"group-dro"``, ``"tilted"``, ``"cvar"`` (the worst
+        ``share`` of the samples, whatever their group).
     lam : float
         The weight of the regulariser of ``minmax-reg``; 0 is ``minmax``.
-    tilt, dro_rate : float
-        Of ``tilted`` and ``group-dro``.
+    tilt, dro_rate, share : float
+        Of ``tilted``, ``group-dro`` and ``cvar``.
     learning_rate : float
         Of Adam; a tenth of it in the last quarter of the steps.
     max_iter : int
         How many steps are made: all of them.
+    schedule : list of (steps, rate) or None
+        Stages, instead of the two above.
     batch_size : int or None
         Samples per step, as many of each group; all of them if None.
     random_state : int, RandomState or None
         An int is the seed itself.
     n_jobs : int or None
         Threads: one if None, all there are if -1.
+    verbose : bool
+        Show a progress bar.
 
     Attributes
     ----------
@@ -73,38 +81,41 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         lam: float = 0.1,
         tilt: float = 1.0,
         dro_rate: float = 0.01,
+        share: float = 0.5,
         learning_rate: float = 0.03,
         max_iter: int = 800,
+        schedule: list[tuple[int, float]] | None = None,
         batch_size: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.model = model
         self.method = method
         self.lam = lam
         self.tilt = tilt
         self.dro_rate = dro_rate
+        self.share = share
         self.learning_rate = learning_rate
         self.max_iter = max_iter
+        self.schedule = schedule
         self.batch_size = batch_size
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike | None = None) -> FairClassifier:
         """Train. Groups are the distinct rows of ``sensitive_features``; those of ``y`` when absent."""
         if self.model not in ("logistic", "mlp"):
             raise ValueError(f"model is {self.model!r}; give 'logistic' or 'mlp'")
-        X, y = validate_data(self, X, y, dtype=np.float32, order="C", accept_large_sparse=False)
-        check_classification_targets(y)
-        self.classes_, labels = np.unique(column_or_1d(y), return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"a classifier needs at least 2 classes, the data has 1 class: {self.classes_[0]!r}")
-        self.groups_, groups = _grouped(sensitive_features, y, X)
-        for name, found in (("classes", self.classes_), ("groups", self.groups_)):
-            if len(found) > MOST:
-                raise ValueError(f"there are {len(found)} {name}, at most {MOST} are possible; is y continuous?")
-        out = _core.fair_train(X, labels.astype(np.uint16), groups.astype(np.uint16), self._options())
-        self.parameters_: NDArray[np.float32] = out["parameters"]
+        rows, target = validate_data(self, X, y, dtype=np.float32, order="C", accept_large_sparse=False)
+        check_classification_targets(target)
+        self.classes_, labels = encode(column_or_1d(target))
+        self.groups_, groups = _grouped(sensitive_features, target, rows)
+        count(self.groups_, "groups")
+        with Telling(self.verbose, "loss") as bar:
+            out = _core.fair_train(rows, labels, groups.astype(np.uint16), self._options() | {"tell": bar.tell})
+        self.network_, self.parameters_ = out["network"], out["parameters"]
         self.group_losses_, self.group_weights_ = out["group_losses"], out["group_weights"]
         self.certificate_ = Certificate(*out["gap"])
         self.loss_, self.n_iter_ = out["value"], out["steps"]
@@ -114,50 +125,99 @@ class FairClassifier(ClassifierMixin, BaseEstimator):
         steps = int(self.max_iter)
         if steps < 1:
             raise ValueError(f"max_iter = {self.max_iter} is not allowed: it must be at least 1")
-        first = steps - steps // 4
-        stages = [(first, float(self.learning_rate)), (steps - first, float(self.learning_rate) / 10)]
-        seed = self.random_state
-        if not isinstance(seed, numbers.Integral):
-            seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
+        last = steps // 4
+        stages = [(steps - last, self.learning_rate), (last, self.learning_rate / 10)] if self.schedule is None else self.schedule
         return {
             "model": self.model,
             "method": self.method,
             "lam": float(self.lam),
             "tilt": float(self.tilt),
             "dro_rate": float(self.dro_rate),
-            "stages": [stage for stage in stages if stage[0] > 0],
+            "share": float(self.share),
+            "stages": [(int(length), float(rate)) for length, rate in stages if length > 0],
             "batch": 0 if self.batch_size is None else int(self.batch_size),
-            "seed": int(seed),
+            "seed": self._seed(),
             "threads": self._threads(),
             "classes": len(self.classes_),
             "groups": len(self.groups_),
         }
 
-    def _threads(self) -> int:
-        return 1 if self.n_jobs is None else 0 if self.n_jobs < 0 else int(self.n_jobs)
+    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        return rows
 
-    def _logits(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, order="C", reset=False)
-        count = len(self.classes_)
-        return _core.fair_logits(X, self.parameters_, self.model, count, self._threads()).reshape(-1, count).astype(float)
+    def _metadata(self) -> dict[str, str]:
+        """Rows of a table become features as they were prepared; without a word on that, as they are."""
+        known = getattr(self, "preprocessing_", None)
+        if known is None:
+            names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+            plain = {"kind": "numeric", "mean": 0.0, "deviation": 1.0, "missing": 0.0}
+            groups = [", ".join(map(str, np.atleast_1d(group))) for group in getattr(self, "groups_", self.classes_)]
+            known = json.dumps({
+                "label": "label",
+                "classes": [str(c) for c in self.classes_],
+                "groups": ["group"],
+                "group_names": groups,
+                "columns": [{"name": str(name)} | plain for name in names],
+            })  # fmt: skip
+        return {PREPROCESSING: known}
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The probability of each class, in the order of ``classes_``."""
-        logits = self._logits(X)
-        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
+    def save(self, path: str | os.PathLike[str], preprocessing: str | None = None) -> None:
+        """Write a safetensors file that ``standoff predict``, ``load`` and PyTorch read.
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The most probable class; the first of equal ones."""
-        most = self._logits(X).argmax(axis=1)
-        return self.classes_[most]
+        ``preprocessing`` is that of ``read_table`` if the features come from there; otherwise ``standoff predict`` takes
+        the columns of a CSV file as they are, by the names of the features (``x0``, ``x1``, ... without names).
+        """
+        if preprocessing is not None:
+            self.preprocessing_ = preprocessing
+        super().save(path)
 
-    def state_dict(self) -> dict[str, NDArray[np.float32]]:
-        """The parameters under PyTorch's names (``fc1.weight``, ...), as arrays that ``torch.from_numpy`` takes."""
-        check_is_fitted(self)
-        views = _core.fair_views(self.model, self.n_features_in_, len(self.classes_))
-        return {name: self.parameters_[start:end].reshape(shape) for name, shape, start, end in views}
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> FairClassifier:
+        """A classifier that ``save`` or ``standoff fair`` wrote for a table.
+
+        It predicts from features that are prepared as those of training: ``read_table(file, like=classifier)``.
+        """
+        network, parameters, metadata = _core.network_load(Path(path))
+        if PREPROCESSING not in metadata:
+            raise ValueError(f"{os.fspath(path)} is not of a table; RobustClassifier.load reads networks of images")
+        return cls._of(network, parameters, None, metadata[PREPROCESSING])
+
+    @classmethod
+    def from_state_dict(cls, state: State, classes: ArrayLike | None = None) -> FairClassifier:
+        """A classifier from PyTorch's parameters: one linear layer, or two with tanh between them.
+
+        >>> import numpy as np
+        >>> from standoff import FairClassifier
+        >>> layer = {"weight": np.array([[1.0, 0.0], [0.0, 1.0]]), "bias": np.zeros(2)}
+        >>> FairClassifier.from_state_dict(layer, classes=["left", "up"]).predict([[0.0, 2.0]])
+        array(['up'], dtype='<U4')
+        """
+        tensors = as_tensors(state)
+        layers = [v.shape for v in tensors.values() if v.ndim == 2]
+        if not layers:
+            shapes = {name: v.shape for name, v in tensors.items()}
+            raise ValueError(f"the state has no matrix of weights: {shapes}")
+        model = "logistic" if len(layers) == 1 else "mlp"
+        network = _core.network_preset(model, (layers[0][1], 1, 1), layers[-1][0])
+        if len(tensors) == 2 and set(tensors) == {"weight", "bias"}:  # torch.nn.Linear by itself
+            tensors = {f"fc1.{name}": v for name, v in tensors.items()}
+        return cls._of(network, _core.network_take(network, tensors), classes, None)
+
+    @classmethod
+    def _of(cls, network: str, parameters: NDArray[np.float32], classes: ArrayLike | None, known: str | None) -> FairClassifier:
+        (width, _, _), outputs = _core.network_ends(network)
+        new = cls(model="logistic" if len(_core.network_views(network)) == 2 else "mlp")
+        new.network_, new.parameters_, new.n_features_in_ = network, parameters, width
+        if known is not None:
+            new.preprocessing_ = known
+            said: Mapping[str, Any] = json.loads(known)
+            classes = said["classes"]
+            new.groups_ = np.array(said["group_names"])
+        new.classes_ = np.arange(outputs) if classes is None else np.asarray(classes)
+        if len(new.classes_) > outputs:
+            raise ValueError(f"there are {len(new.classes_)} classes, the network has {outputs} outputs")
+        return new
 
 
 def _grouped(sensitive: ArrayLike | None, y: NDArray[Any], X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -172,5 +232,7 @@ def _grouped(sensitive: ArrayLike | None, y: NDArray[Any], X: NDArray[Any]) -> t
         sensitive = sensitive[:, 0]
     if sensitive.ndim not in (1, 2):
         raise ValueError(f"sensitive_features has shape {sensitive.shape}; give one entry, or one row, per sample")
+    if sensitive.dtype.kind == "f" and np.isnan(sensitive).any():
+        raise ValueError("sensitive_features has NaN: give those samples a group of their own, or leave them out")
     found, groups = np.unique(sensitive, return_inverse=True, axis=0)
     return found, np.asarray(groups).reshape(-1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
@@ -34,20 +35,23 @@ class Game:
 
     def __init__(self, core: _core.Game) -> None:
         self._core_game = core
+        self._text: tuple[str, Path] | None = None
         self.x0: Array
         self.y0: Array
-        self.x0, self.y0 = core.start
+        self.x0, self.y0 = core.start or (np.zeros(core.dims[0]), np.zeros(core.dims[1]))
 
     @classmethod
     def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".") -> Game:
         """A game written as text (docs/formula.md); data files are looked for in ``folder``."""
-        return cls(_core.Game.toml(text, Path(folder)))
+        game = cls(_core.Game.toml(text, Path(folder)))
+        game._text = (text, Path(folder))
+        return game
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Game:
         """A game file; data files are looked for beside it."""
         path = Path(path)
-        return cls(_core.Game.toml(path.read_text(encoding="utf-8"), path.parent))
+        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent)
 
     @property
     def name(self) -> str | None:

@@ -48,7 +48,7 @@ class Record(NamedTuple):
     seconds: float
 
 
-class Result(dict):
+class Result(dict[str, Any]):
     """The result of a run; entries are attributes too.
 
     >>> r = Result(x=1.0, status="converged")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import time
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._progress import Progress
 from ._result import Certificate, Record, Result
 from ._sets import Array, ConvexSet, Free, flat
 
@@ -83,7 +83,7 @@ def options(
     constants: Mapping[str, float] | str | None = None,
     seed: int = 0,
     callback: Callable[[Record], Any] | None = None,
-    verbose: bool = False,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """The options of a run as the compiled half wants them."""
     if mode not in ("certificate", "theory"):
@@ -91,7 +91,7 @@ def options(
     estimate = constants == "estimate"
     if isinstance(constants, str) and not estimate:
         raise ValueError(f"constants is {constants!r}; give 'estimate', or a dictionary such as {{'l11': 2.0}}")
-    given = {} if constants is None or estimate else {k.lower(): float(v) for k, v in dict(constants).items()}
+    given = {k.lower(): float(v) for k, v in constants.items()} if isinstance(constants, Mapping) else {}
     return {
         "method": method,
         "eps": float(eps),
@@ -105,7 +105,7 @@ def options(
         "constants": given,
         "estimate": estimate,
         "seed": _count(seed, "seed"),
-        "callback": _listener(callback, verbose),
+        "callback": _listener(callback, progress, float(eps)),
     }
 
 
@@ -115,42 +115,38 @@ def _count(value: float, name: str) -> int:
     return int(value)
 
 
-def _listener(callback: Callable[[Record], Any] | None, verbose: bool) -> Callable[..., bool] | None:
+def _listener(callback: Callable[[Record], Any] | None, progress: Progress | None, eps: float) -> Callable[..., bool] | None:
     """What the compiled half calls after each measurement."""
-    if callback is None and not verbose:
+    if callback is None and progress is None:
         return None
-    progress = _Progress() if verbose else None
+    worst = lowest = math.nan
 
     def listen(nit: int, fun: float, gap: tuple[float, ...], calls: tuple[int, int, int], seconds: float) -> bool:
+        nonlocal worst, lowest
         record = Record(nit, fun, Certificate(*gap), *calls, seconds)
         if progress is not None:
-            progress.show(record)
+            now = record.gap.epsilon
+            worst = now if math.isnan(worst) else worst
+            lowest = lowest if lowest <= now else now
+            grads = record.njev_x + record.njev_y
+            text = f"iteration {nit}  f = {fun:.6g}  gap <= {now:.3g}  {grads} gradients"
+            progress.show(_way(worst, lowest, eps), text)
         return bool(callback(record)) if callback is not None else False
 
     return listen
 
 
-class _Progress:
-    """One line on stderr, rewritten at most five times a second; a notebook shows it too."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def show(self, record: Record) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + 0.2
-        grads = record.njev_x + record.njev_y
-        line = f"iteration {record.nit}  f = {record.fun:.6g}  gap <= {record.gap.epsilon:.3g}  {grads} gradients"
-        sys.stderr.write(f"\r{line:<78}")
-        sys.stderr.flush()
+def _way(worst: float, lowest: float, eps: float) -> float:
+    """How much of the way from the first gap to eps is behind, in orders of magnitude."""
+    if not lowest > eps:
+        return 1.0 if lowest <= eps else 0.0
+    if not (worst > lowest and eps > 0):
+        return 0.0
+    return math.log(worst / lowest) / math.log(worst / eps)
 
 
-def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]], verbose: bool, **more: Any) -> Result:
+def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]], **more: Any) -> Result:
     """The compiled half's dictionary, worded."""
-    if verbose:
-        sys.stderr.write("\n")
     result = Result(raw)
     result["x"], result["y"] = raw["x"].reshape(shapes[0]), raw["y"].reshape(shapes[1])
     result["gap"] = Certificate(*raw["gap"])
@@ -219,7 +215,7 @@ def solve(
     with_value : bool, optional
         ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called beside them.
     verbose : bool
-        Show a line of progress on stderr.
+        Show a progress bar: a line on stderr, a display in a notebook.
 
     Returns
     -------
@@ -240,22 +236,30 @@ def solve(
     >>> r.success, bool(r.gap.epsilon <= 1e-6)
     (True, True)
     """
+    progress = Progress() if verbose else None
     chosen = options(
         method, eps, radius=radius, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
         check_every=check_every, mode=mode, params=params, constants=constants, seed=seed, callback=callback,
-        verbose=verbose,
+        progress=progress,
     )  # fmt: skip
     core = getattr(f, "_core_game", None)
     if core is not None:
         _refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
         x, y = _start(f.x0 if x0 is None else x0, "x0"), _start(f.y0 if y0 is None else y0, "y0")
-        return finish(core.solve(flat(x), flat(y), chosen), (x.shape, y.shape), verbose, gradients="exact")
+        return finish(_played(core, x, y, chosen, progress), (x.shape, y.shape), gradients="exact")
     if x0 is None or y0 is None:
         raise TypeError("give x0 and y0, where to begin")
     x, y = _start(x0, "x0"), _start(y0, "y0")
     game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
-    raw = game.core.solve(flat(x), flat(y), chosen)
-    return finish(raw, (x.shape, y.shape), verbose, gradients=game.gradients)
+    return finish(_played(game.core, x, y, chosen, progress), (x.shape, y.shape), gradients=game.gradients)
+
+
+def _played(core: _core.Game, x: Array, y: Array, chosen: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
+    try:
+        return core.solve(flat(x), flat(y), chosen)
+    finally:
+        if progress is not None:
+            progress.close()
 
 
 def _refuse_beside_game(*given: Any) -> None:

@@ -38,9 +38,10 @@ def test_the_worst_group_fares_better_than_by_the_mean():
     assert fair.group_weights_.sum() == pytest.approx(1) and fair.group_weights_[1] > mean.group_weights_[1]
 
 
-def test_what_it_reports_is_so():
+@pytest.mark.parametrize("method", ["minmax-reg", "cvar"])
+def test_what_it_reports_is_so(method):
     X, y, group = two_groups()
-    fair = so.FairClassifier(random_state=1).fit(X, y, sensitive_features=group)
+    fair = so.FairClassifier(method=method, random_state=1).fit(X, y, sensitive_features=group)
     right = fair.predict_proba(X)[np.arange(len(y)), y]
     losses = [-np.log(right[group == g]).mean() for g in (0, 1)]
     np.testing.assert_allclose(fair.group_losses_, losses, rtol=1e-5)
@@ -87,9 +88,42 @@ def test_tables_bring_their_names():
         ({"max_iter": 0}, "max_iter = 0 is not allowed"),
         ({"lam": -1.0}, "lambda = -1"),
         ({"batch_size": 7}, "multiple of 2"),
+        ({"method": "cvar", "share": 2.0}, "share of samples"),
+        ({"random_state": -3}, "random_state = -3"),
+        ({"n_jobs": 0}, "n_jobs = 0"),
     ],
 )
 def test_bad_options_are_refused_with_the_reason(changed, said):
     X, y, group = two_groups(50)
     with pytest.raises(ValueError, match=said):
         so.FairClassifier(**changed).fit(X, y, sensitive_features=group)
+
+
+def test_ctrl_c_ends_a_training_within_a_second():
+    import os
+    import signal
+    import threading
+    import time
+
+    X, y, group = two_groups(20_000)
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        so.FairClassifier(max_iter=10**7).fit(X, y, sensitive_features=group)
+    late = time.monotonic() - sent[0]
+    timer.join()
+    assert late < 1
+
+
+def test_a_group_that_is_not_a_number_is_refused():
+    X, y, group = two_groups(50)
+    group = group.astype(float)
+    group[3] = np.nan
+    with pytest.raises(ValueError, match="sensitive_features has NaN"):
+        so.FairClassifier().fit(X, y, sensitive_features=group)

@@ -161,6 +161,16 @@ def test_ten_million_entries_cross_without_a_copy():
     assert len(seen) == 1 and r.x.size == v.size
 
 
+def test_ten_million_features_are_predicted_from_where_they_lie(monkeypatch):
+    pytest.importorskip("sklearn")
+    X = np.zeros((10**6, 10), dtype=np.float32)
+    fair = so.FairClassifier(max_iter=1, random_state=0).fit(np.eye(10), [0, 1] * 5)
+    seen = []
+    real = _core.network_logits
+    monkeypatch.setattr(_core, "network_logits", lambda x, *rest: (seen.append(_core.address(x)), real(x, *rest))[1])
+    assert fair.predict(X).shape == (10**6,) and seen == [X.ctypes.data]
+
+
 def test_what_the_function_keeps_stays_as_it_was():
     kept, copies, parts = [], [], []
 

@@ -156,8 +156,3 @@ def test_a_game_file_is_solved():
     with pytest.raises(ValueError, match="objective"):
         so.Game.from_toml("nonsense = 1")
 
-
-def test_verbose_shows_progress_on_stderr_only(capsys):
-    so.solve(so.zoo["kink"], verbose=True)
-    out, err = capsys.readouterr()
-    assert out == "" and "gap <= " in err

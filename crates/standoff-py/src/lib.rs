@@ -5,16 +5,21 @@
 
 #![allow(clippy::needless_pass_by_value)] // what Python hands over arrives by value
 
+mod data;
 mod fair;
 mod functions;
 mod game;
+mod network;
 mod options;
+mod race;
 mod result;
+mod robust;
 mod sets;
 mod slot;
+mod train;
 mod watch;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use standoff::methods::METHODS;
@@ -25,11 +30,13 @@ fn bad_input(error: standoff::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Where Rust sees the entries of an array: shows that crossing over copies nothing.
+/// Where Rust sees the entries of a contiguous array of either float: shows that crossing over copies nothing.
 #[pyfunction]
-fn address(v: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let v: PyReadonlyArray1<'_, f64> = v.extract()?;
-    Ok(v.as_slice()?.as_ptr() as usize)
+fn address(v: &Bound<'_, PyUntypedArray>) -> PyResult<usize> {
+    if let Ok(v) = v.cast::<PyArrayDyn<f32>>() {
+        return Ok(v.try_readonly()?.as_slice()?.as_ptr() as usize);
+    }
+    Ok(v.cast::<PyArrayDyn<f64>>()?.try_readonly()?.as_slice()?.as_ptr() as usize)
 }
 
 /// Every method: its name, and what it assumes of a game.
@@ -50,8 +57,23 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sets::PySet>()?;
     module.add_class::<game::PyGame>()?;
     module.add_function(wrap_pyfunction!(fair::fair_train, module)?)?;
-    module.add_function(wrap_pyfunction!(fair::fair_logits, module)?)?;
-    module.add_function(wrap_pyfunction!(fair::fair_views, module)?)?;
+    module.add_function(wrap_pyfunction!(robust::robust_train, module)?)?;
+    module.add_function(wrap_pyfunction!(robust::robust_attack, module)?)?;
+    module.add_function(wrap_pyfunction!(robust::robust_certify, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_logits, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_preset, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_ends, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_views, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_take, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_save, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_load, module)?)?;
+    module.add_function(wrap_pyfunction!(network::network_recognise, module)?)?;
+    module.add_function(wrap_pyfunction!(network::tensors_load, module)?)?;
+    module.add_function(wrap_pyfunction!(network::tensors_save, module)?)?;
+    module.add_function(wrap_pyfunction!(data::table_read, module)?)?;
+    module.add_function(wrap_pyfunction!(data::table_prepare, module)?)?;
+    module.add_function(wrap_pyfunction!(data::images_read, module)?)?;
+    module.add_function(wrap_pyfunction!(race::race, module)?)?;
     module.add_function(wrap_pyfunction!(address, module)?)?;
     module.add_function(wrap_pyfunction!(methods, module)?)?;
     module.add_function(wrap_pyfunction!(zoo_entries, module)?)

@@ -1,0 +1,86 @@
+//! Data as the command reads it: CSV tables, divided and prepared, and IDX images.
+
+use std::path::PathBuf;
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use standoff_nn::data::{ImageSet, Preprocessing, Sheet, Table, TableData, TableOptions};
+
+use crate::train::refuse;
+
+/// How a table is read and divided.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wish {
+    label: String,
+    group: Vec<String>,
+    features: Vec<String>,
+    categorical: Vec<String>,
+    test: f64,
+    seed: u64,
+    header: Option<bool>,
+}
+
+fn part<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    let shape = [table.len(), table.width];
+    all.set_item("X", PyArray1::from_vec(py, table.features).reshape(shape)?)?;
+    all.set_item("y", PyArray1::from_vec(py, table.labels))?;
+    all.set_item("groups", PyArray1::from_vec(py, table.groups))?;
+    Ok(all)
+}
+
+fn named(all: &Bound<'_, PyDict>, preprocessing: &Preprocessing, warnings: Vec<String>) -> PyResult<()> {
+    all.set_item("classes", &preprocessing.classes)?;
+    all.set_item("group_names", &preprocessing.group_names)?;
+    all.set_item("feature_names", preprocessing.feature_names())?;
+    all.set_item("preprocessing", serde_json::to_string(preprocessing).map_err(refuse)?)?;
+    all.set_item("warnings", warnings)
+}
+
+/// Reads, divides and prepares a CSV file: the training part, the test part, and what they are called.
+#[pyfunction]
+pub(crate) fn table_read(py: Python<'_>, path: PathBuf, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
+    let data = py.detach(|| {
+        let sheet = Sheet::open(&path, wish.header)?;
+        let options = TableOptions {
+            label: wish.label,
+            groups: wish.group,
+            features: (!wish.features.is_empty()).then_some(wish.features),
+            categorical: wish.categorical,
+            test: wish.test,
+            validation: 0.0,
+            seed: wish.seed,
+        };
+        TableData::new(&sheet, &options)
+    });
+    let data = data.map_err(refuse)?;
+    let all = part(py, data.train)?;
+    all.set_item("test", part(py, data.test)?)?;
+    named(&all, &data.preprocessing, data.warnings)?;
+    Ok(all)
+}
+
+/// Prepares a CSV file as another one was; labels and groups are empty where it has no column of them.
+#[pyfunction]
+pub(crate) fn table_prepare<'py>(py: Python<'py>, path: PathBuf, preprocessing: &str) -> PyResult<Bound<'py, PyDict>> {
+    let preprocessing: Preprocessing = serde_json::from_str(preprocessing).map_err(refuse)?;
+    preprocessing.check().map_err(refuse)?;
+    let sheet = Sheet::open(&path, None).map_err(refuse)?;
+    let (table, warnings) = preprocessing.encode(&sheet).map_err(refuse)?;
+    let all = part(py, table)?;
+    named(&all, &preprocessing, warnings)?;
+    Ok(all)
+}
+
+/// A pair of IDX files, plain or gzip: `[image][row][column]` and labels, as bytes.
+#[pyfunction]
+pub(crate) fn images_read<'py>(py: Python<'py>, images: PathBuf, labels: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let set = py.detach(|| ImageSet::open(&images, &labels)).map_err(refuse)?;
+    let all = PyDict::new(py);
+    let shape = [set.len(), set.rows, set.cols];
+    all.set_item("X", PyArray1::from_vec(py, set.images).reshape(shape)?)?;
+    all.set_item("y", PyArray1::from_vec(py, set.labels))?;
+    Ok(all)
+}

@@ -1,0 +1,263 @@
+//! Robust training, attacks and proofs on images: arrays in, networks and verdicts out.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use standoff::methods::{Reply, Train};
+use standoff::{Point, Training};
+use standoff_nn::attack::{Grid, Norm, Progress, Request, Run, Victims, ensemble, honesty};
+use standoff_nn::robust::{
+    Batching, IntervalGame, IntervalOptions, Labelled, Look, Method, Options as Rules, Order, Plan, Probe, RobustGame,
+    certify,
+};
+use standoff_nn::{Biases, Engine, Model, Region, StepKind};
+
+use crate::network::{Sides, engine, shape};
+use crate::result::bounds;
+use crate::train::{Eye, adam, refuse, run};
+
+/// What a training is told; Python has checked names and types.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    model: String,
+    method: String,
+    eps: f64,
+    steps: usize,
+    step_size: f64,
+    targets: String,
+    lam: f64,
+    beta: f64,
+    kappa: f64,
+    warmup: f64,
+    ramp: f64,
+    schedule: Vec<(f64, f64)>,
+    batch: usize,
+    seed: u64,
+    threads: usize,
+    classes: usize,
+    measured: usize,
+    tell: Option<Py<PyAny>>,
+}
+
+impl Options {
+    /// As `standoff robust` has it by default, where Python has no word for it.
+    fn plan(&self) -> PyResult<Plan> {
+        let plan = Plan {
+            method: Method::named(&self.method).map_err(refuse)?,
+            eps: self.eps,
+            steps: self.steps,
+            step_size: self.step_size,
+            step_kind: StepKind::Sign,
+            warm_steps: 0,
+            targets: self.targets.clone(),
+            probe: 1,
+            screen_after: 2,
+            lambda: self.lam,
+            beta: self.beta,
+            kappa: self.kappa,
+            warmup: self.warmup,
+            ramp: self.ramp,
+            schedule: self.schedule.clone(),
+            batch: self.batch,
+            order: Order::Shuffled(self.seed),
+            seed: self.seed,
+        };
+        plan.check().map_err(refuse)?;
+        Ok(plan)
+    }
+}
+
+/// What training leaves.
+struct Trained {
+    parameters: Vec<f32>,
+    look: Look,
+    steps: u64,
+}
+
+/// Trains, and measures on the first images. The training keeps a copy of the images.
+#[pyfunction]
+pub(crate) fn robust_train<'py>(
+    py: Python<'py>,
+    x: PyReadonlyArray2<'py, f32>,
+    labels: PyReadonlyArray1<'py, u16>,
+    input: Sides,
+    options: Options,
+) -> PyResult<Bound<'py, PyDict>> {
+    let data = Labelled::floats(x.as_slice()?.to_vec(), shape(input), labels.as_slice()?.to_vec()).map_err(refuse)?;
+    let model = Model::preset(&options.model, shape(input), options.classes).map_err(refuse)?;
+    let trained = py.detach(|| train(&model, Arc::new(data), &options))?;
+    let all = PyDict::new(py);
+    all.set_item("network", model.to_toml())?;
+    all.set_item("parameters", PyArray1::from_vec(py, trained.parameters))?;
+    all.set_item("value", trained.look.value)?;
+    all.set_item("gap", bounds(&trained.look.certificate))?;
+    all.set_item("standing", (trained.look.standing, trained.look.images))?;
+    all.set_item("steps", trained.steps)?;
+    Ok(all)
+}
+
+fn train(model: &Model, data: Arc<Labelled>, options: &Options) -> PyResult<Trained> {
+    let plan = options.plan()?;
+    let (n, threads) = (data.len(), options.threads);
+    let fixed = Arc::new(data.first(options.measured.max(1)).map_err(refuse)?);
+    match plan.options(n).map_err(refuse)? {
+        Some(rules) => {
+            let game = RobustGame::new(model, data, &rules, threads).map_err(refuse)?;
+            let whole = Rules { batching: Batching::Whole, ..rules };
+            let probe = || RobustGame::new(model, fixed, &whole, threads).map_err(refuse);
+            let lambda = game.lambda(plan.lambda);
+            play(model, (game, probe), (&plan, lambda, n), options)
+        }
+        None => {
+            let rules = plan.interval(n);
+            let game = IntervalGame::new(model, data, &rules, threads).map_err(refuse)?;
+            let whole = IntervalOptions { batching: Batching::Whole, ..rules };
+            let probe = || IntervalGame::new(model, fixed, &whole, threads).map_err(refuse);
+            play(model, (game, probe), (&plan, 0.0, n), options)
+        }
+    }
+}
+
+fn play<P: Probe + 'static>(
+    model: &Model,
+    (mut game, probe): (P, impl FnOnce() -> PyResult<P>),
+    (plan, lambda, n): (&Plan, f64, usize),
+    options: &Options,
+) -> PyResult<Trained> {
+    let stages = plan.stages(n);
+    let method = Train::new(&game, Reply::Exact { lambda }, &adam(&stages)?).map_err(refuse)?;
+    let start = Point::new(&model.initialise(Biases::Robust, options.seed), &game.y_set().centre());
+    let mut training = Training::new(&mut game, &start, Box::new(method)).map_err(refuse)?;
+    let steps = stages.iter().map(|stage| stage.0).sum();
+    run(&mut training, steps, options.tell.as_ref(), |game: &P| game.fault().map(ToString::to_string))?;
+    let (parameters, steps) = (training.point().x.clone(), training.steps());
+    let look = probe()?.look(&parameters, plan.lambda).map_err(refuse)?;
+    Ok(Trained { parameters, look, steps })
+}
+
+/// What an attack is told.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Wish {
+    eps: f64,
+    paper: bool,
+    attacks: Option<Vec<String>>,
+    norm: Option<String>,
+    grid: Option<String>,
+    chain: bool,
+    seed: u64,
+    threads: usize,
+    tell: Option<Py<PyAny>>,
+}
+
+/// Images, labels and the network that should see through them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Bench<'py> {
+    images: PyReadonlyArray2<'py, f32>,
+    labels: PyReadonlyArray1<'py, u16>,
+    network: String,
+    parameters: PyReadonlyArray1<'py, f32>,
+}
+
+/// Attacks, with the protocol that is wished for, and doubts the result.
+#[pyfunction]
+pub(crate) fn robust_attack<'py>(py: Python<'py>, bench: Bench<'py>, wish: Wish) -> PyResult<Bound<'py, PyDict>> {
+    let (images, labels, parameters) =
+        (bench.images.as_slice()?, bench.labels.as_slice()?, bench.parameters.as_slice()?);
+    let victims = Victims { images, labels };
+    let (found, doubts) = py.detach(|| {
+        let engine = engine(&bench.network, parameters, wish.threads).map_err(refuse)?;
+        assault(&engine, victims, &wish)
+    })?;
+    let all = PyDict::new(py);
+    let name = |k: usize| found.attacks[k].attack.name();
+    all.set_item("natural", PyArray1::from_vec(py, found.natural.clone()))?;
+    let stands = (0..labels.len()).map(|i| found.stands(i)).collect();
+    all.set_item("stands", PyArray1::from_vec(py, stands))?;
+    all.set_item("fallen_to", found.fallen_to.iter().map(|by| by.map(name)).collect::<Vec<_>>())?;
+    let mut attacks = Vec::new();
+    for attack in &found.attacks {
+        let row = PyDict::new(py);
+        row.set_item("name", attack.attack.name())?;
+        row.set_item("left", attack.left_alone.unwrap_or(attack.left))?;
+        row.set_item("tried", attack.tried.iter().filter(|t| **t).count())?;
+        row.set_item("fallen", attack.fallen.iter().filter(|f| **f).count())?;
+        row.set_item("forward", attack.cost.forward)?;
+        row.set_item("gradients", attack.cost.gradients)?;
+        attacks.push(row);
+    }
+    all.set_item("attacks", attacks)?;
+    all.set_item("warnings", doubts)?;
+    all.set_item("margins", PyArray1::from_vec(py, found.margins))?;
+    all.set_item("images", PyArray1::from_vec(py, found.images))?;
+    Ok(all)
+}
+
+/// The ensemble, ended by Ctrl-C, and reasons to doubt it.
+fn assault(
+    engine: &Engine,
+    victims: Victims<'_>,
+    wish: &Wish,
+) -> PyResult<(standoff_nn::attack::Ensemble, Vec<String>)> {
+    let norm = wish.norm.as_deref().map(Norm::named).transpose().map_err(refuse)?;
+    let grid = wish.grid.as_deref().map(Grid::named).transpose().map_err(refuse)?;
+    let (eps, paper, attacks, chain) = (wish.eps, wish.paper, wish.attacks.as_deref(), wish.chain);
+    let request = Request { eps, paper, attacks, norm, grid, chain };
+    let protocol = request.protocol(engine.model().input()).map_err(refuse)?;
+    let (stop, raised) = (AtomicBool::new(false), Cell::new(None));
+    let eye = RefCell::new(Eye::new(wish.tell.as_ref()));
+    let tell = |p: Progress<'_>| {
+        let done = (p.index as f64 + p.done) / p.of as f64;
+        if let Err(error) = eye.borrow_mut().look(done, p.standing as f64) {
+            raised.set(Some(error));
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let rules = Run { seed: wish.seed, stop: Some(&stop), progress: Some(&tell) };
+    let found = ensemble(engine, victims, &protocol, &rules).map_err(refuse)?;
+    if let Some(error) = raised.take() {
+        return Err(error);
+    }
+    let doubts = honesty(engine, victims, &protocol.ball, &found, &Run { progress: None, ..rules }).map_err(refuse)?;
+    // With nothing to spend nothing can be reached.
+    let told = if eps > 0.0 { doubts.warnings().iter().map(ToString::to_string).collect() } else { Vec::new() };
+    Ok((found, told))
+}
+
+/// Images that are proved at a time, between two looks for Ctrl-C.
+const TOGETHER: usize = 256;
+
+/// What is proven of each image, and the bounds of its margins, `[image][output]`.
+type Proven<'py> = (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<f64>>);
+
+/// Which images no change of at most eps can turn, and by how much at least.
+#[pyfunction]
+pub(crate) fn robust_certify<'py>(
+    py: Python<'py>,
+    bench: Bench<'py>,
+    eps: f64,
+    threads: usize,
+) -> PyResult<Proven<'py>> {
+    let (images, labels, parameters) =
+        (bench.images.as_slice()?, bench.labels.as_slice()?, bench.parameters.as_slice()?);
+    let region = Region::image_within(eps);
+    let (mut certified, mut margins) = (Vec::new(), Vec::new());
+    py.detach(|| {
+        let engine = engine(&bench.network, parameters, threads).map_err(refuse)?;
+        let (width, mut eye) = (engine.model().input().size(), Eye::new(None));
+        for (images, labels) in images.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
+            let proof = certify(&engine, images, labels, region).map_err(refuse)?;
+            certified.extend(proof.certified);
+            margins.extend(proof.margins);
+            eye.look(0.0, 0.0)?;
+        }
+        PyResult::Ok(())
+    })?;
+    Ok((PyArray1::from_vec(py, certified), PyArray1::from_vec(py, margins)))
+}

@@ -1,0 +1,130 @@
+"""What both estimators have in common: a network and its parameters, probabilities, files."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:  # pragma: no cover
+    raise ImportError("the estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
+
+from . import _core
+from ._weights import as_tensors
+
+MOST = 2**16 - 1  # classes and groups are counted in 16 bits
+
+State = Mapping[str, Any]
+
+
+class NetworkClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that is a network: ``network_`` describes it, ``parameters_`` are all its numbers in one vector."""
+
+    classes_: NDArray[Any]
+    network_: str
+    parameters_: NDArray[np.float32]
+    n_features_in_: int
+    random_state: Any
+    n_jobs: int | None
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        """New samples, one in each row, checked against those of training."""
+        raise NotImplementedError
+
+    def _metadata(self) -> dict[str, str]:
+        """What is saved beside the parameters."""
+        raise NotImplementedError
+
+    def _logits(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        logits = _core.network_logits(self._rows(X), self.network_, self.parameters_, self._threads())
+        outputs = _core.network_ends(self.network_)[1]
+        # A network may have more outputs than there are classes; those are no answers.
+        return logits.reshape(-1, outputs)[:, : len(self.classes_)].astype(float)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The probability of each class, in the order of ``classes_``."""
+        logits = self._logits(X)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return shares
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most probable class; the first of equal ones."""
+        most = self._logits(X).argmax(axis=1)
+        answers: NDArray[Any] = self.classes_[most]
+        return answers
+
+    def state_dict(self) -> dict[str, NDArray[np.float32]]:
+        """The parameters under PyTorch's names (``fc1.weight``, ...), as arrays that ``torch.from_numpy`` takes."""
+        check_is_fitted(self)
+        views = _core.network_views(self.network_)
+        return {name: self.parameters_[start:end].reshape(shape) for name, shape, start, end in views}
+
+    def load_state_dict(self, state: State) -> Any:
+        """Take the parameters from arrays or tensors with PyTorch's names: the model's own, behind ``module.``, or numbered as
+        in ``nn.Sequential``. The estimator must be fitted or loaded; ``from_state_dict`` makes a new one.
+        """
+        check_is_fitted(self)
+        self.parameters_ = _core.network_take(self.network_, as_tensors(state))
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a safetensors file that the command, ``load`` and PyTorch read."""
+        check_is_fitted(self)
+        _core.network_save(Path(path), self.network_, self.parameters_, self._metadata())
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs = 0 has no meaning; give a number of threads, -1 for all, or None for one")
+        return max(int(self.n_jobs), 0)
+
+    def _seed(self) -> int:
+        seed = self.random_state
+        if isinstance(seed, numbers.Integral):
+            if seed < 0:
+                raise ValueError(f"random_state = {seed} is not allowed: a seed is at least 0")
+            return int(seed)
+        return int(check_random_state(seed).randint(np.iinfo(np.int32).max))
+
+
+def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
+    """The classes, and the number of each label."""
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"a classifier needs at least 2 classes, the data has 1 class: {classes[0]!r}")
+    count(classes, "classes")
+    return classes, labels.astype(np.uint16)
+
+
+def count(found: NDArray[Any], name: str) -> None:
+    """Refuses more than fit into 16 bits."""
+    if len(found) > MOST:
+        raise ValueError(f"there are {len(found)} {name}, at most {MOST} are possible; is y continuous?")
+
+
+def number_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint16]:
+    """The number of each label among known classes."""
+    known = {value: place for place, value in enumerate(classes.tolist())}
+    try:
+        return np.array([known[value] for value in labels.tolist()], dtype=np.uint16)
+    except KeyError as error:
+        raise ValueError(f"y has the label {error.args[0]!r}, the classifier knows {classes.tolist()}") from None
+
+
+def side(n: int) -> int | None:
+    """The side of a square of n pixels."""
+    root = math.isqrt(n)
+    return root if root * root == n else None

@@ -1,0 +1,80 @@
+"""Methods against each other on the same games, accuracies and budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from . import _core
+from ._game import Game
+from ._progress import Telling
+from ._result import Result
+
+
+def _several(names: Any) -> list[Any]:
+    return [names] if isinstance(names, (str, Game)) else list(names)
+
+
+def race(
+    methods: str | Iterable[str] = "all",
+    games: str | Game | Iterable[str | Game] | None = None,
+    *,
+    families: str | Iterable[str] = (),
+    eps: float | Iterable[float] = (1e-1, 1e-2, 1e-3, 1e-4),
+    max_grads: float = 1e5,
+    noise: float = 0.0,
+    seed: int = 0,
+    n_jobs: int = -1,
+    verbose: bool = False,
+) -> Result:
+    """Race methods, as ``standoff race`` does: the same numbers, the seconds aside.
+
+    Parameters
+    ----------
+    methods : names of ``standoff.methods()``, or ``"all"``
+    games : names of the zoo, games from files, or ``"all"``
+        All if None, or none beside ``families``.
+    families : families of random games with their seeds, such as ``"flat:1-5"`` or ``"all:1-3"``
+    eps, max_grads : the accuracies, and the gradients that each entry may ask for
+    noise : the deviation of seeded noise on every gradient in x
+    n_jobs : threads, -1 for one per core; they change no number but the seconds
+
+    Returns
+    -------
+    Result
+        ``entries``, a dictionary of columns with a row for each game, method and accuracy (``pandas.DataFrame(r.entries)``):
+        ``gradients`` is what it cost to prove ``eps`` where ``ending`` is ``"converged"``, else what was spent. ``standings``
+        has for each method its ``entries``, ``solved``, ``won``, ``near`` (within twice the winner's gradients) and the median
+        ``ratio`` to the winner (None where that is a failure). ``curves`` are lists of (gradients, best gap by then) under
+        (game, method).
+
+    >>> r = race(["auto", "gda"], ["kink", "trap"], eps=1e-2)
+    >>> r.standings["auto"]["solved"]
+    2
+    """
+    found = "all" if games is None and not _several(families) else () if games is None else games
+    named, files = [], []
+    for number, game in enumerate(_several(found)):
+        if not isinstance(game, Game):
+            named.append(str(game))
+        elif game._text is not None:
+            files.append((game.name or f"game {number + 1}", *game._text))
+        elif game.name is not None:
+            named.append(game.name)
+    wish = {
+        "methods": _several(methods),
+        "games": named,
+        "families": _several(families),
+        "files": files,
+        "eps": [float(e) for e in ([eps] if isinstance(eps, (int, float)) else eps)],
+        "max_grads": int(max_grads),
+        "noise": float(noise),
+        "seed": int(seed),
+        "threads": 0 if n_jobs < 0 else int(n_jobs),
+    }
+    with Telling(verbose, "racing") as bar:
+        raw = _core.race(wish | {"tell": bar.tell})
+    names = ("entries", "solved", "won", "near", "ratio")
+    standings = {method: dict(zip(names, counts, strict=True)) for method, counts in raw["standings"].items()}
+    curves = {(game, method): curve for game, method, curve in raw["curves"]}
+    return Result(entries=raw["entries"], standings=standings, curves=curves)

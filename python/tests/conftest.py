@@ -1,0 +1,29 @@
+"""Where the repository and its command are, for the tests that need them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def standoff():
+    """Runs the command: `$STANDOFF`, or the one that `cargo build --release` leaves."""
+    program = Path(os.environ.get("STANDOFF", ROOT / "target/release/standoff"))
+    if not program.is_file():
+        pytest.skip("there is no command `standoff`: build it with `cargo build --release`, or name it in STANDOFF")
+
+    def run(*arguments, cwd=None):
+        done = subprocess.run([program, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300)
+        assert done.returncode in (0, 1), done.stderr
+        return done.stdout
+
+    return run
