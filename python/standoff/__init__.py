@@ -17,7 +17,7 @@ from ._data import read_images, read_table
 from ._game import Game, Zoo, zoo
 from ._race import race
 from ._result import Certificate, Record, Result
-from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Simplex
+from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Projected, Simplex
 from ._solve import gap, solve
 from ._weights import load_safetensors, save_safetensors
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
-    "L1Ball", "Polyhedron", "Product", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__", "from_jax",
+    "L1Ball", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__", "from_jax",
     "from_torch", "gap", "load_safetensors", "methods", "race", "read_images", "read_table", "save_safetensors", "solve", "zoo",
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ class Differentiable:
         self._value, self.grad_x, self.grad_y = value, grad_x, grad_y
 
     def __call__(self, x: Array, y: Array) -> float:
-        return self._value(x, y)
+        return float(self._value(x, y))
 
 
 def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
@@ -64,7 +64,7 @@ def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:
                 v = f(*at)
                 # An f without this player in it has gradient 0.
                 (g,) = torch.autograd.grad(v, at[k], allow_unused=True) if v.requires_grad else (None,)
-            return float(v), np.zeros(at[k].shape) if g is None else g.numpy()
+            return float(v.detach()), np.zeros(at[k].shape) if g is None else g.numpy()
 
         return gradient
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,22 @@ class Product(ConvexSet):
         self._arguments = parts
         self.parts = parts
         super().__init__(_core.Set.product([part._set for part in parts]), **{"": ", ".join(map(repr, parts))})
+
+
+class Projected(ConvexSet):
+    """A closed convex set of your own: ``project(v)`` hands back the point of the set nearest to ``v``, an array of n numbers.
+
+    Its certificate is bracketed by projections, which is looser than the closed forms of the sets above. ``diameter`` bounds the
+    distance between two points, for the methods that want it.
+
+    >>> import numpy as np
+    >>> cone = Projected(2, lambda v: np.maximum(v, 0.0))
+    >>> cone.project([1.0, -1.0])
+    array([1., 0.])
+    """
+
+    def __init__(self, n: int, project: Callable[[Array], ArrayLike], diameter: float = np.inf) -> None:
+        if not callable(project):
+            raise TypeError(f"project is a {type(project).__name__}, a function of an array was wanted")
+        self._arguments = (n, project, diameter)
+        super().__init__(_core.Set.custom(n, project, float(diameter)), n=n, project=project)

@@ -36,6 +36,41 @@ def test_a_projection_is_the_nearest_point(s):
         assert (v - p) @ (z - p) <= 1e-6
 
 
+def test_a_set_of_ones_own_is_solved_over_like_the_built_in_one():
+    def inside(v):
+        return np.clip(v, -1, 0.5)
+
+    def play(s):
+        return so.solve(
+            lambda x, y: float((x - 2) @ (x - 2) - y @ y), np.zeros(2), [1.0], s,
+            grad_x=lambda x, y: 2 * (x - 2), grad_y=lambda x, y: -2 * y, eps=1e-6,
+        )  # fmt: skip
+
+    own, built_in = play(so.Projected(2, inside, diameter=3.0)), play(so.Box(-1, 0.5, n=2))
+    assert own.success and own.gap.proves(1e-6)
+    np.testing.assert_allclose(own.x, built_in.x, atol=1e-6)
+    assert so.Projected(2, inside, diameter=3.0).diameter() == 3.0 and so.Product(so.Projected(1, inside), so.Box(0, 1)).dim == 2
+
+
+def test_an_exception_in_a_projection_arrives_intact():
+    thrown = RuntimeError("the very one")
+
+    def broken(v):
+        raise thrown
+
+    bad = so.Projected(1, broken)
+    for attempt in (
+        lambda: bad.project([1.0]),
+        lambda: so.Product(bad, so.Box(0, 1)).contains([1.0, 0.0]),
+        lambda: so.solve(lambda x, y: float(x @ x - y @ y), [1.0], [1.0], bad, grad_x=lambda x, y: 2 * x, grad_y=lambda x, y: -2 * y),
+    ):
+        with pytest.raises(RuntimeError) as caught:
+            attempt()
+        assert caught.value is thrown
+    with pytest.raises(ValueError, match=r"shape \(3,\), the set has shape \(2,\)"):
+        so.Projected(2, lambda v: np.zeros(3)).project([1.0, 2.0])
+
+
 def test_closed_forms():
     np.testing.assert_array_equal(so.Free(2).project([3, -4]), [3, -4])
     np.testing.assert_array_equal(so.Box(-1, 1, n=2).project([3, -4]), [1, -1])

@@ -17,6 +17,7 @@ use standoff::{
 };
 
 use crate::bad_input;
+use crate::custom::Custom;
 use crate::functions::{Callables, Functions};
 use crate::options::Options;
 use crate::result::{Bounds, Listener, bounds, dictionary};
@@ -50,6 +51,8 @@ pub(crate) struct PyGame {
     constants: Option<Constants>,
     answers: Vec<Point<f64>>,
     notes: Notes,
+    /// Sets that are functions of Python's, which may raise too.
+    customs: Vec<Arc<Custom>>,
 }
 
 /// What a game says of itself.
@@ -64,7 +67,7 @@ impl PyGame {
     fn new(game: Shared, watch: Arc<Watch>) -> Self {
         let dims = [game.x_set().dim(), game.y_set().dim()];
         let (start, constants, answers, notes) = (None, None, Vec::new(), Notes::default());
-        Self { game: Mutex::new(game), dims, watch, start, constants, answers, notes }
+        Self { game: Mutex::new(game), dims, watch, start, constants, answers, notes, customs: Vec::new() }
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
@@ -100,7 +103,7 @@ impl PyGame {
         let game = &mut **guard;
         self.watch.begin();
         let done = py.detach(|| task(game));
-        self.watch.take().map_or(Ok(done), Err)
+        self.raised().map_or(Ok(done), Err)
     }
 }
 
@@ -121,9 +124,10 @@ impl PyGame {
     ) -> PyResult<Self> {
         let watch = Arc::new(Watch::default());
         let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y };
+        let customs = [sets.0.get().customs(), sets.1.get().customs()].concat();
         let sets = [sets.0.get().set(), sets.1.get().set()];
         let game = Functions::new(py, callables, sets, [&shapes.0, &shapes.1], Arc::clone(&watch))?;
-        Ok(Self::new(Box::new(game), watch))
+        Ok(Self { customs, ..Self::new(Box::new(game), watch) })
     }
 
     /// A game of the zoo.
@@ -234,7 +238,7 @@ impl PyGame {
         let mut constants = self.constants;
         if options.estimate {
             let sampled = py.detach(|| estimate(&mut Attentive::new(game, &self.watch), &start, SAMPLES, options.seed));
-            if let Some(error) = self.watch.take() {
+            if let Some(error) = self.raised() {
                 return Err(error);
             }
             constants = Some(sampled.constants);
@@ -252,9 +256,15 @@ impl PyGame {
 }
 
 impl PyGame {
+    /// What a function of Python's raised: one of the game's, or the projection of a set.
+    fn raised(&self) -> Option<PyErr> {
+        let set = self.customs.iter().find_map(|custom| custom.take());
+        self.watch.take().or(set)
+    }
+
     /// The user's exception is raised as it was; Ctrl-C hands back the best point, if there is one.
     fn judge(&self, py: Python<'_>, solved: Result<Solution<f64>, Error>) -> PyResult<Solution<f64>> {
-        match (self.watch.take(), solved) {
+        match (self.raised(), solved) {
             (None, solved) => solved.map_err(bad_input),
             (Some(error), Ok(solution))
                 if error.is_instance_of::<PyKeyboardInterrupt>(py) && solution.value.is_finite() =>

@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_pass_by_value)] // what Python hands over arrives by value
 
+mod custom;
 mod data;
 mod fair;
 mod functions;

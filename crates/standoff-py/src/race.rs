@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -53,6 +54,9 @@ fn course(name: &str, text: &str, folder: &Path) -> Result<Course, Error> {
     Ok(Course::formula(name, FormulaGame::from_toml(text, &mut load)?))
 }
 
+/// Between two looks at the workers.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// Every heat, on so many threads; this one looks for Ctrl-C meanwhile.
 fn run(
     courses: &[Course],
@@ -70,19 +74,17 @@ fn run(
     let mut eye = Eye::new(wish.tell.as_ref());
     let mut ended = Ok(());
     std::thread::scope(|scope| {
-        for _ in 0..(if wish.threads == 0 { cores } else { wish.threads }).min(all) {
-            scope.spawn(|| {
-                loop {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(heat) = heats.get(place) else { break };
-                    let lane = heat.run(rules);
-                    lanes.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(lane);
-                    done.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        while ended.is_ok() && done.load(Ordering::Relaxed) < all {
-            std::thread::sleep(std::time::Duration::from_millis(10));
+        let work = || loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(heat) = heats.get(place) else { break };
+            let lane = heat.run(rules);
+            lanes.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(lane);
+            done.fetch_add(1, Ordering::Relaxed);
+        };
+        let threads = (if wish.threads == 0 { cores } else { wish.threads }).min(all);
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        while ended.is_ok() && !workers.iter().all(|worker| worker.is_finished()) {
+            std::thread::sleep(PAUSE);
             ended = eye.look(done.load(Ordering::Relaxed) as f64 / all as f64, f64::NAN);
         }
         if ended.is_err() {

@@ -1,6 +1,6 @@
 //! Sets: built from Python's numbers, and kept as a recipe too, because a product wants parts of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -9,6 +9,7 @@ use standoff::sets::Matrix;
 use standoff::{Error, Set};
 
 use crate::bad_input;
+use crate::custom::{Custom, Projected};
 
 /// How a set is built.
 #[derive(Debug, Clone)]
@@ -22,9 +23,19 @@ enum Recipe {
     Affine(Matrix, Vec<f64>),
     Polyhedron(Matrix, Vec<f64>),
     Product(Vec<Recipe>),
+    Custom(Arc<Custom>),
 }
 
 impl Recipe {
+    /// Every function of Python's in it.
+    fn customs(&self) -> Vec<Arc<Custom>> {
+        match self {
+            Self::Custom(custom) => vec![Arc::clone(custom)],
+            Self::Product(parts) => parts.iter().flat_map(Self::customs).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn build(&self) -> Result<Set<f64>, Error> {
         match self {
             Self::Free(dim) => Ok(Set::free(*dim)),
@@ -39,6 +50,7 @@ impl Recipe {
                 let parts: Result<Vec<_>, _> = parts.iter().map(Self::build).collect();
                 Set::product(parts?)
             }
+            Self::Custom(custom) => Ok(Set::Custom(Box::new(Projected(Arc::clone(custom))))),
         }
     }
 }
@@ -54,6 +66,11 @@ impl PySet {
     fn of(recipe: Recipe) -> PyResult<Self> {
         let set = Arc::new(recipe.build().map_err(bad_input)?);
         Ok(Self { recipe, set })
+    }
+
+    /// Every function of Python's in it.
+    pub(crate) fn customs(&self) -> Vec<Arc<Custom>> {
+        self.recipe.customs()
     }
 
     /// The set, shared.
@@ -119,6 +136,17 @@ impl PySet {
         Self::of(Recipe::Product(parts.iter().map(|p| p.get().recipe.clone()).collect()))
     }
 
+    #[staticmethod]
+    fn custom(dim: usize, project: Py<PyAny>, diameter: f64) -> PyResult<Self> {
+        if dim == 0 || !(diameter >= 0.0) {
+            let why = format!(
+                "custom: dimension {dim} and diameter {diameter}: want at least 1, and zero or a positive number"
+            );
+            return Err(PyValueError::new_err(why));
+        }
+        Self::of(Recipe::Custom(Arc::new(Custom { dim, project, diameter, raised: Mutex::new(None) })))
+    }
+
     #[getter]
     fn dim(&self) -> usize {
         self.set.dim()
@@ -129,17 +157,21 @@ impl PySet {
         let entries = v.as_slice_mut()?;
         self.check(entries.len())?;
         py.detach(|| self.set.project(entries));
-        Ok(())
+        self.raise()
     }
 
     fn distance(&self, py: Python<'_>, v: Vector<'_>) -> PyResult<f64> {
         let entries = v.as_slice()?;
         self.check(entries.len())?;
-        Ok(py.detach(|| self.set.distance(entries)))
+        let distance = py.detach(|| self.set.distance(entries));
+        self.raise()?;
+        Ok(distance)
     }
 
-    fn centre<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_vec(py, self.set.centre())
+    fn centre<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let centre = py.detach(|| self.set.centre());
+        self.raise()?;
+        Ok(PyArray1::from_vec(py, centre))
     }
 
     fn diameter(&self) -> f64 {
@@ -148,6 +180,11 @@ impl PySet {
 }
 
 impl PySet {
+    /// Raises what a function of Python's raised.
+    fn raise(&self) -> PyResult<()> {
+        self.customs().iter().find_map(|custom| custom.take()).map_or(Ok(()), Err)
+    }
+
     fn check(&self, got: usize) -> PyResult<()> {
         let want = self.set.dim();
         if got == want {

@@ -1,0 +1,83 @@
+//! A set whose projection is a function in Python.
+
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use standoff::sets::ConvexSet;
+
+use crate::functions::shape;
+
+/// The function, and the first exception that it raised: a projection cannot fail, so everything is NaN until somebody asks.
+pub(crate) struct Custom {
+    pub(crate) dim: usize,
+    pub(crate) project: Py<PyAny>,
+    /// The user's word on the distance between two points; infinite if there is none.
+    pub(crate) diameter: f64,
+    pub(crate) raised: Mutex<Option<PyErr>>,
+}
+
+impl std::fmt::Debug for Custom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Custom").field("dim", &self.dim).finish_non_exhaustive()
+    }
+}
+
+impl Custom {
+    /// The exception, if there was one.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn call(&self, py: Python<'_>, v: &mut [f64]) -> PyResult<()> {
+        let got = self.project.bind(py).call1((PyArray1::from_slice(py, v),))?;
+        let got = py.import("numpy")?.call_method1("ascontiguousarray", (got, "float64"))?;
+        let got = got.cast_into::<PyArrayDyn<f64>>()?;
+        if got.len() != v.len() {
+            let (got, want) = (shape(got.shape()), self.dim);
+            return Err(PyValueError::new_err(format!(
+                "project returned an array of shape {got}, the set has shape ({want},)"
+            )));
+        }
+        v.copy_from_slice(got.try_readonly()?.as_slice()?);
+        Ok(())
+    }
+}
+
+/// What the solver sees of it.
+#[derive(Debug)]
+pub(crate) struct Projected(pub(crate) std::sync::Arc<Custom>);
+
+impl ConvexSet<f64> for Projected {
+    fn dim(&self) -> usize {
+        self.0.dim
+    }
+
+    fn project(&self, v: &mut [f64]) {
+        if let Err(error) = Python::attach(|py| self.0.call(py, v)) {
+            v.fill(f64::NAN);
+            self.0.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    /// Nobody knows: the certificate is bracketed by projections.
+    fn minimise_linear(&self, _: &[f64], _: &mut [f64]) -> bool {
+        false
+    }
+
+    fn centre(&self, out: &mut [f64]) {
+        out.fill(0.0);
+        self.project(out);
+    }
+
+    fn radius_around(&self, from: &[f64]) -> f64 {
+        let mut nearest = from.to_vec();
+        self.project(&mut nearest);
+        self.0.diameter + standoff::ops::distance(from, &nearest)
+    }
+
+    fn diameter(&self) -> f64 {
+        self.0.diameter
+    }
+}
