@@ -200,7 +200,7 @@ fn what_cannot_be_attacked_is_refused_before_it_is() {
     refuses(&["--limit", "0"], &["--limit is 0"]);
     refuses(&["--classes", "7"], &["no images of class 7", "0, 1, 5"]);
     refuses(&["--classes", "5"], &["no image", "the model knows (0, 1)"]);
-    refuses(&["--protocol", "paper", "--norm", "l2"], &["--protocol paper", "--norm l2"]);
+    refuses(&["--protocol", "paper", "--norm", "l2"], &["protocol paper", "norm l2"]);
     refuses(&["--protocol", "papper"], &["paper"]);
     refuses(&["--save", "no/where/a.npy"], &["there is no folder `no/where`"]);
     refuses(&["--save", "pictures"], &["`pictures`", "it is a folder"]);
