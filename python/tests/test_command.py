@@ -126,7 +126,7 @@ def test_a_robust_network_has_the_same_bits(standoff, root, tmp_path, method):
     ).fit(X, y)  # fmt: skip
     for name, values in so.load_safetensors(tmp_path / "run/model.safetensors").items():
         np.testing.assert_array_equal(ours.state_dict()[name], values)
-    result = json.loads((tmp_path / "run/result.json").read_text())
+    result = json.loads((tmp_path / "run/results.json").read_text())
     assert ours.loss_ == result["value"] and [ours.certificate_.x_lower, ours.certificate_.x_upper] == result["x_gap"]
     # What the command wrote is read here and gives the same answers, to attacks too.
     loaded = so.RobustClassifier.load(tmp_path / "run/model.safetensors")
