@@ -62,7 +62,7 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
         let order = Order {
             model: &folder.join("model.safetensors"),
             data: "mnist",
-            limit: Some((images / bench.wish.shorten).max(10)),
+            limit: Some((images / bench.wish.shorten).max(2)),
             eps: &LEVELS,
             protocol: rules,
             threads: bench.wish.threads,
@@ -104,8 +104,8 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
         let factor = bench.wish.shorten as f64;
         (config.ramp, config.warmup) = (config.ramp / factor, config.warmup / factor);
         config.stretch(config.epochs() / factor);
-        config.judge_images = (config.judge_images / bench.wish.shorten as usize).max(10);
-        config.measure_images = (config.measure_images / bench.wish.shorten as usize).max(10);
+        config.judge_images = (config.judge_images / bench.wish.shorten as usize).max(2);
+        config.measure_images = (config.measure_images / bench.wish.shorten as usize).max(2);
     }
     config.check()?;
     if out.join(CONFIG).is_file() {

@@ -5,14 +5,14 @@ use std::fs;
 use crate::scratch::Scratch;
 
 /// Schedules of a few steps.
-const SHORT: [&str; 4] = ["--shorten", "2000", "--out", "made"];
+const SHORT: [&str; 4] = ["--shorten", "4000", "--out", "made"];
 
 #[test]
 fn a_table_is_made_from_nothing_and_more_seeds_are_added_to_it() {
     let scratch = Scratch::new();
     let args = [&["reproduce", "table2", "--seeds", "2"], &SHORT[..]].concat();
     let run = scratch.run(&args).exits(0);
-    for text in ["Table 2 of the paper", "shortened to 1/2000", "minmax-reg", "over 2 seeds", "853.86 / 10.04"] {
+    for text in ["Table 2 of the paper", "shortened to 1/4000", "minmax-reg", "over 2 seeds", "853.86 / 10.04"] {
         assert!(run.stdout.contains(text), "no {text} in {}", run.stdout);
     }
     assert!(run.stderr.contains("`made/table2.md`") && run.stderr.contains("`made/report.html`"), "{}", run.stderr);
@@ -48,7 +48,7 @@ fn a_budget_ends_it_and_says_what_is_left() {
 #[test]
 fn networks_are_trained_attacked_by_both_protocols_and_set_beside_table_3() {
     let scratch = Scratch::new();
-    let args = ["reproduce", "table3", "figure1", "--shorten", "2000", "--out", "made", "--json"];
+    let args = ["reproduce", "table3", "figure1", "--shorten", "10000", "--out", "made", "--json"];
     let made = scratch.run(&args).exits(0).json();
     assert_eq!(made["table3"]["left"].as_array().map(Vec::len), Some(0), "{made}");
     for name in ["Madry et al., eps 0.35", "TRADES, eps 0.40", "the paper, eps 0.40"] {
