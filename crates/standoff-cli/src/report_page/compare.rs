@@ -9,12 +9,10 @@ use crate::fair::results::Results;
 use crate::fair::statistics::{Measured, summarise};
 use crate::plot::{Axis, Chart, End, Join, Line, Look};
 
-/// The section; nothing for a single run.
-pub(super) fn render(out: &mut String, runs: &[Loaded]) {
-    if runs.len() < 2 {
-        return;
-    }
-    out.push_str("<section id=\"compared\"><h2>Side by side</h2>\n");
+/// The section; empty for a single run, and for runs that have nothing in common.
+pub(super) fn section(runs: &[Loaded]) -> String {
+    let mut inside = String::new();
+    let out = &mut inside;
     fair(out, runs);
     trained(out, runs);
     attacked(out, runs);
@@ -24,7 +22,10 @@ pub(super) fn render(out: &mut String, runs: &[Loaded]) {
     };
     traced::compare(out, &runs.iter().filter_map(own).collect::<Vec<_>>());
     differences(out, runs);
-    out.push_str("</section>\n");
+    if inside.is_empty() {
+        return inside;
+    }
+    format!("<section id=\"compared\"><h2>Side by side</h2>\n{inside}</section>\n")
 }
 
 type Fair<'a> = (&'a str, &'a Results, &'a [Vec<Track>]);

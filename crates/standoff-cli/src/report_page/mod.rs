@@ -43,8 +43,9 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
     let made =
         format!("Written by standoff {}. Heads of tables sort, curves tell their values.", env!("CARGO_PKG_VERSION"));
     html::paragraph(&mut body, "soft", &made);
-    contents(&mut body, &runs);
-    compare::render(&mut body, &runs);
+    let compared = compare::section(&runs);
+    contents(&mut body, &runs, !compared.is_empty());
+    body.push_str(&compared);
     for (i, run) in runs.iter().enumerate() {
         section(&mut body, i, run, runs.len() > 1);
     }
@@ -67,11 +68,14 @@ fn distinguish(runs: &mut [Loaded]) {
     }
 }
 
-fn contents(out: &mut String, runs: &[Loaded]) {
+fn contents(out: &mut String, runs: &[Loaded], compared: bool) {
     if runs.len() < 2 {
         return;
     }
-    out.push_str("<nav><ol>\n<li><a href=\"#compared\">Side by side</a></li>\n");
+    out.push_str("<nav><ol>\n");
+    if compared {
+        out.push_str("<li><a href=\"#compared\">Side by side</a></li>\n");
+    }
     for (i, run) in runs.iter().enumerate() {
         let what = if run.title().is_empty() { run.command() } else { run.title() };
         let (name, what) = (escape(&run.name), escape(what));

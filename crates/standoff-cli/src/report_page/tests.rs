@@ -174,4 +174,6 @@ fn robust_trainings_and_attacks_have_their_figures_and_the_papers_table() {
     ] {
         assert!(page.html.contains(text), "no {text}");
     }
+    // They have nothing in common, so nothing stands side by side.
+    assert!(!page.html.contains("Side by side"));
 }
