@@ -7,6 +7,7 @@ wants to be told the bound: it is given the one that Standoff reached, less a th
 it hands back is a mixture of classifiers; its loss is the mean over the mixture, as it counts it itself.
 """
 
+import sys
 import time
 import warnings
 
@@ -16,6 +17,10 @@ from fairlearn.reductions import BoundedGroupLoss, ExponentiatedGradient
 from sklearn.linear_model import LogisticRegression
 
 import standoff as so
+
+
+# Found by trying on seed 0; the other seeds are the test.
+SCHEDULE = [(150, 0.03), (150, 0.003), (150, 0.0003)]
 
 
 def people(n, seed):
@@ -56,37 +61,40 @@ def worst(answers, y, group):
     return np.array([losses[group == g].mean() for g in np.unique(group)])
 
 
-def main():
-    X, y, group = people(5000, seed=0)
-    schedule = [(150, 0.03), (150, 0.003), (150, 0.0003)]
+def compare(seed):
+    """Both on one population: the losses of the groups and the seconds of either side, and of their best single classifier."""
+    X, y, group = people(5000, seed)
     begun = clocks()
-    fair = so.FairClassifier(lam=3e-5, schedule=schedule, random_state=0).fit(X, y, sensitive_features=group)
+    fair = so.FairClassifier(lam=3e-5, schedule=SCHEDULE, random_state=0).fit(X, y, sensitive_features=group)
     own_seconds = clocks() - begun
     own = worst(fair.predict_proba(X)[:, 1], y, group)
 
-    warnings.simplefilter("ignore")
-    bound = own.max() * 0.999
     begun = clocks()
     theirs = ExponentiatedGradient(
-        Probable(C=np.inf, max_iter=1000), BoundedGroupLoss(CrossEntropy(), upper_bound=bound), eps=0.01
+        Probable(C=np.inf, max_iter=1000), BoundedGroupLoss(CrossEntropy(), upper_bound=own.max() * 0.999), eps=0.01
     ).fit(X, pd.Series(y), sensitive_features=group)
     their_seconds = clocks() - begun
     each = np.array([worst(p.predict(X), y, group) for p in theirs.predictors_])
     mixed = np.asarray(theirs.weights_) @ each
+    return own, own_seconds, mixed, their_seconds, each[each.max(axis=1).argmin()]
 
-    print(f"{'':<24}{'worst group':>12}   {'groups':<30}{'seconds':>9}{'of CPU':>9}")
-    for name, losses, seconds in [
-        ("FairClassifier", own, own_seconds),
-        ("ExponentiatedGradient", mixed, their_seconds),
-        ("its best single one", each[each.max(axis=1).argmin()], None),
-    ]:
-        times = "" if seconds is None else f"{seconds[0]:>9.2f}{seconds[1]:>9.2f}"
-        print(f"{name:<24}{losses.max():>12.7f}   {' '.join(f'{v:.7f}' for v in losses):<30}{times}")
-    wall, cpu = their_seconds / own_seconds
-    fits = theirs.n_oracle_calls_
-    print(f"{wall:.0f} times as fast by the clock, {cpu:.0f} by the processor; {fits} fits of logistic regression on their side")
-    assert own.max() <= mixed.max(), "the worst group fares worse"
-    assert cpu >= 20, "it is not 20 times as fast"
+
+def main():
+    warnings.simplefilter("ignore")
+    print("worst group's training loss, and seconds by the clock and of the processor")
+    print(f"{'seed':<6}{'FairClassifier':>16}{'clock':>8}{'CPU':>7}{'ExponentiatedGradient':>24}{'clock':>8}{'CPU':>7}{'best single':>14}{'times faster':>14}")
+    behind, slow = [], []
+    for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 5):
+        own, own_seconds, mixed, their_seconds, single = compare(seed)
+        wall, cpu = their_seconds / own_seconds
+        print(
+            f"{seed:<6}{own.max():>16.7f}{own_seconds[0]:>8.2f}{own_seconds[1]:>7.2f}{mixed.max():>24.7f}"
+            f"{their_seconds[0]:>8.2f}{their_seconds[1]:>7.2f}{single.max():>14.7f}{cpu:>14.0f}"
+        )
+        behind += [seed] if own.max() > mixed.max() else []
+        slow += [seed] if cpu < 20 else []
+    if behind or slow:
+        sys.exit(f"seeds where the worst group fares worse: {behind}; where it is not 20 times as fast: {slow}")
 
 
 if __name__ == "__main__":
