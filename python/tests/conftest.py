@@ -1,12 +1,19 @@
 """Where the repository and its command are, for the tests that need them."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c():
+    """What a shell starts in the background ignores Ctrl-C, and so would the tests of it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
