@@ -225,14 +225,23 @@ def _grouped(sensitive: ArrayLike | None, y: NDArray[Any], X: NDArray[Any]) -> t
     if sensitive is None:
         return np.unique(y, return_inverse=True)
     sensitive = np.asarray(sensitive)
+    check_consistent_length(X, sensitive)
+    if any(map(_missing, sensitive.ravel())) if sensitive.dtype == object else _has_nan(sensitive):
+        raise ValueError("sensitive_features has missing values (NaN): give those samples a group of their own, or leave them out")
     if sensitive.dtype == object:
         sensitive = sensitive.astype(str)
-    check_consistent_length(X, sensitive)
     if sensitive.ndim == 2 and sensitive.shape[1] == 1:
         sensitive = sensitive[:, 0]
     if sensitive.ndim not in (1, 2):
         raise ValueError(f"sensitive_features has shape {sensitive.shape}; give one entry, or one row, per sample")
-    if sensitive.dtype.kind == "f" and np.isnan(sensitive).any():
-        raise ValueError("sensitive_features has NaN: give those samples a group of their own, or leave them out")
     found, groups = np.unique(sensitive, return_inverse=True, axis=0)
     return found, np.asarray(groups).reshape(-1)
+
+
+def _has_nan(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+
+
+def _missing(value: Any) -> bool:
+    """Nothing, as Python, NumPy and pandas write it."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)

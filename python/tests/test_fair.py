@@ -125,5 +125,16 @@ def test_a_group_that_is_not_a_number_is_refused():
     X, y, group = two_groups(50)
     group = group.astype(float)
     group[3] = np.nan
-    with pytest.raises(ValueError, match="sensitive_features has NaN"):
+    with pytest.raises(ValueError, match="sensitive_features has missing values"):
         so.FairClassifier().fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), "pandas.NA"])
+def test_a_missing_name_of_a_group_is_refused_and_not_called_nan(nothing):
+    if nothing == "pandas.NA":
+        nothing = pytest.importorskip("pandas").NA
+    X, y, group = two_groups(50)
+    names = np.where(group == 0, "north", "south").astype(object)
+    names[7] = nothing
+    with pytest.raises(ValueError, match="sensitive_features has missing values"):
+        so.FairClassifier().fit(X, y, sensitive_features=names)

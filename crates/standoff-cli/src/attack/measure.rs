@@ -21,8 +21,9 @@ pub(crate) struct Bench<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) images: &'a Images,
     pub(crate) seed: u64,
-    /// Set by Ctrl-C, and here once the deadline has passed.
+    /// Set by Ctrl-C.
     pub(crate) stop: &'a AtomicBool,
+    /// When attacks end, finished or not.
     pub(crate) deadline: Option<Instant>,
 }
 
@@ -42,21 +43,22 @@ impl Bench<'_> {
 
     /// Attacks, proves and doubts; `watch` is told.
     pub(crate) fn measure(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Measured> {
+        let ended = AtomicBool::new(false);
         let tell = |progress: Progress<'_>| {
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                self.stop.store(true, Ordering::Relaxed);
-            }
+            // Attacks tell where they are just before they look whether to go on.
+            let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            ended.fetch_or(late || self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
             watch.tell(progress);
         };
-        let run = Run { seed: self.seed, stop: Some(self.stop), progress: Some(&tell) };
+        let run = Run { seed: self.seed, stop: Some(&ended), progress: Some(&tell) };
         let result = ensemble(self.engine, self.victims(), protocol, &run)?;
         let seconds = watch.check("proving and checking");
         let mut block = self.block(protocol, &result, &seconds);
-        let asked = || self.stop.load(Ordering::Relaxed);
+        let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
         let proof = if asked() { None } else { Some(self.prove(protocol)?) };
         if !asked() {
-            let figures =
-                honesty(self.engine, self.victims(), &protocol.ball, &result, &Run { progress: None, ..run })?;
+            let silent = Run { stop: Some(self.stop), progress: None, ..run };
+            let figures = honesty(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
             block.honesty = (!asked()).then_some(figures);
         }
         watch.end();

@@ -1,7 +1,6 @@
 //! Table 3: four networks, trained, then attacked by the paper's protocol and by the standard one.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -38,7 +37,8 @@ pub(super) fn make(bench: &Bench<'_>, rows: &[Row], screen: &mut Screen) -> Resu
     let end = bench.deadline;
     for (i, row) in rows.iter().enumerate() {
         // As among the items: every row has its share of the time.
-        let share = |end: Instant| Instant::now() + (end - Instant::now()) / u32::try_from(rows.len() - i).unwrap_or(1);
+        let rest = |end: Instant| end.saturating_duration_since(Instant::now());
+        let share = |end: Instant| Instant::now() + rest(end) / u32::try_from(rows.len() - i).unwrap_or(1);
         let bench = Bench { deadline: end.map(share), ..*bench };
         let (one, missing) = network(&bench, row, screen)?;
         found.push(one);
@@ -76,10 +76,6 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
                 rules.name()
             ));
             carry_out(&AttackArgs::of(&order), bench.stop, bench.deadline, screen)?;
-            if bench.control("").is_over() {
-                // The deadline, not Ctrl-C: what comes next has time of its own.
-                bench.stop.store(false, Ordering::Relaxed);
-            }
         }
         let attack = whole(&out).then(|| Attacked::open(&out)).transpose()?;
         if attack.is_none() {

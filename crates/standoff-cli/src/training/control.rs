@@ -40,14 +40,9 @@ impl Control {
         }
     }
 
-    /// Whether runs should save and stop.
+    /// Whether runs should save and stop: Ctrl-C, or the deadline.
     pub fn ends(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.is_over()
-    }
-
-    /// Whether the deadline has passed.
-    pub fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// A run begins; it is watched until its gauge is dropped.
