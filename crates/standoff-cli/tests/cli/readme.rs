@@ -33,7 +33,9 @@ fn every_example_is_solved_and_verified() {
 fn the_commands_of_the_readme_run() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README");
     let scratch = Scratch::new();
-    std::os::unix::fs::symlink(root().join("examples"), scratch.path("examples")).expect("a link");
+    for folder in ["examples", "models"] {
+        std::os::unix::fs::symlink(root().join(folder), scratch.path(folder)).expect("a link");
+    }
     let folder = Path::new(STANDOFF).parent().expect("a folder").display().to_string();
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
     let lines: Vec<String> = readme.lines().filter_map(command_of).collect();
