@@ -231,6 +231,11 @@ pub(crate) fn halfway(scratch: &Scratch, out: &str) -> PathBuf {
     }
     child.kill().expect("killed");
     child.wait().expect("it ends");
+    // The kill may fall between the two renames of a save: that state has a line of its own below.
+    let last = folder.join("checkpoint.safetensors");
+    if !last.exists() {
+        fs::copy(folder.join("checkpoint.previous.safetensors"), last).expect("a checkpoint");
+    }
     folder
 }
 
