@@ -188,7 +188,7 @@ class RobustClassifier(NetworkClassifier):
         PGD-40, images cut to 256 levels); ``attacks`` replaces its attacks, by the names of ``standoff attack``: ``"fgsm"``,
         ``"pgd40"``, ``"pgd100x10"``, ``"apgd-ce"``, ``"apgd-t50x9"``, ``"square1000"``, ... ``norm`` is ``"linf"`` or ``"l2"``;
         ``grid`` says how images are stored: ``"float"``, ``"truncate"``, ``"round"``, ``"search"``. With ``chain`` each attack
-        tries only what stands.
+        tries only what stands and is not proven to.
 
         The result has ``natural_accuracy``, ``accuracy``, ``attacks`` (what each leaves), ``stands`` and ``fallen_to`` of every
         image, ``images`` (the worst found, in the shape of X), ``margins`` and ``warnings``, reasons to doubt it, which are

@@ -41,6 +41,11 @@ def test_between_proof_and_attack_lies_the_truth(trained):
         found = trained.attack(X, y, 0.1, ["pgd20", "apgd-ce20", "square50"])
     assert 0.5 < proven.accuracy <= found.accuracy <= found.natural_accuracy == 1.0
     assert not (proven.certified & ~found.stands).any(), "no attack turns what is proven"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chained = trained.attack(X, y, 0.1, ["pgd20", "apgd-ce20", "square50"], chain=True)
+    np.testing.assert_array_equal(chained.stands, found.stands)
+    assert chained.attacks[0]["tried"] == 60 - proven.certified.sum(), "what is proven is not tried"
     assert trained.certify(X, eps=0.1).accuracy == proven.accuracy, "without y the network's own answers are proven"
     np.testing.assert_array_equal(np.sign(proven.margins).max(axis=1) <= 0, proven.certified)
 

@@ -11,8 +11,8 @@ use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
 use standoff_nn::attack::{Grid, Norm, Progress, Request, Run, Victims, ensemble, honesty};
 use standoff_nn::robust::{
-    Batching, IntervalGame, IntervalOptions, Labelled, Look, Method, Options as Rules, Order, Plan, Probe, RobustGame,
-    certify,
+    Batching, Certified, IntervalGame, IntervalOptions, Labelled, Look, Method, Options as Rules, Order, Plan, Probe,
+    RobustGame, certify,
 };
 use standoff_nn::{Biases, Engine, Model, Region, StepKind};
 
@@ -210,6 +210,11 @@ fn assault(
     let (eps, paper, attacks, chain) = (wish.eps, wish.paper, wish.attacks.as_deref(), wish.chain);
     let request = Request { eps, paper, attacks, norm, grid, chain };
     let protocol = request.protocol(engine.model().input()).map_err(refuse)?;
+    // Where only what stands is attacked, what is proven to stand is spared too.
+    let spared = match protocol.ball.region().filter(|_| chain) {
+        Some(region) => Some(prove(engine, (victims.images, victims.labels), region)?.certified),
+        None => None,
+    };
     let (stop, raised) = (AtomicBool::new(false), Cell::new(None));
     let eye = RefCell::new(Eye::new(wish.tell.as_ref()));
     let tell = |p: Progress<'_>| {
@@ -219,7 +224,7 @@ fn assault(
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let rules = Run { seed: wish.seed, stop: Some(&stop), progress: Some(&tell) };
+    let rules = Run { seed: wish.seed, stop: Some(&stop), progress: Some(&tell), proven: spared.as_deref() };
     let found = ensemble(engine, victims, &protocol, &rules).map_err(refuse)?;
     if let Some(error) = raised.take() {
         return Err(error);
@@ -246,18 +251,22 @@ pub(crate) fn robust_certify<'py>(
 ) -> PyResult<Proven<'py>> {
     let (images, labels, parameters) =
         (bench.images.as_slice()?, bench.labels.as_slice()?, bench.parameters.as_slice()?);
-    let region = Region::image_within(eps);
-    let (mut certified, mut margins) = (Vec::new(), Vec::new());
-    py.detach(|| {
+    let proof = py.detach(|| {
         let engine = engine(&bench.network, parameters, threads).map_err(refuse)?;
-        let (width, mut eye) = (engine.model().input().size(), Eye::new(None));
-        for (images, labels) in images.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
-            let proof = certify(&engine, images, labels, region).map_err(refuse)?;
-            certified.extend(proof.certified);
-            margins.extend(proof.margins);
-            eye.look(0.0, 0.0)?;
-        }
-        PyResult::Ok(())
+        prove(&engine, (images, labels), Region::image_within(eps))
     })?;
-    Ok((PyArray1::from_vec(py, certified), PyArray1::from_vec(py, margins)))
+    Ok((PyArray1::from_vec(py, proof.certified), PyArray1::from_vec(py, proof.margins)))
+}
+
+/// What can be proven of images with labels, ended by Ctrl-C.
+fn prove(engine: &Engine, (images, labels): (&[f32], &[u16]), region: Region) -> PyResult<Certified> {
+    let (width, mut eye) = (engine.model().input().size(), Eye::new(None));
+    let mut all = Certified::default();
+    for (images, labels) in images.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
+        let proof = certify(engine, images, labels, region).map_err(refuse)?;
+        all.certified.extend(proof.certified);
+        all.margins.extend(proof.margins);
+        eye.look(0.0, 0.0)?;
+    }
+    Ok(all)
 }

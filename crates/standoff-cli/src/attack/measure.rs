@@ -14,7 +14,10 @@ use super::picture::{Exhibit, SHOWN, Sheet};
 use super::progress::Watch;
 use super::report::{Block, Fate, Proven, Row};
 use crate::fair::tally::Tally;
-use crate::number::{plural, short};
+use crate::number::{count, plural, short};
+
+/// Images that are proved at a time, between two looks for Ctrl-C.
+const TOGETHER: usize = 512;
 
 /// What all eps share.
 pub(crate) struct Bench<'a> {
@@ -41,22 +44,30 @@ impl Bench<'_> {
         Victims { images: &self.images.pixels, labels: &self.images.labels }
     }
 
-    /// Attacks, proves and doubts; `watch` is told.
-    pub(crate) fn measure(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Measured> {
+    /// Attacks, proves and doubts the eps of that number; `watch` is told. Where only what stands is attacked the proof comes first,
+    /// and spares what cannot fall.
+    pub(crate) fn measure(&self, number: usize, protocol: &Protocol, watch: &Watch<'_>) -> Result<Measured> {
+        watch.begin(number);
+        let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
+        let mut proof = if ahead { self.prove(protocol, watch)? } else { None };
+        let spared = proof.as_ref().map(|(_, each)| each.clone());
+        watch.begin(number);
         let ended = AtomicBool::new(false);
         let tell = |progress: Progress<'_>| {
             // Attacks tell where they are just before they look whether to go on.
-            let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            ended.fetch_or(late || self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+            ended.fetch_or(self.late(), Ordering::Relaxed);
             watch.tell(progress);
         };
-        let run = Run { seed: self.seed, stop: Some(&ended), progress: Some(&tell) };
+        let run = Run { seed: self.seed, stop: Some(&ended), progress: Some(&tell), proven: spared.as_deref() };
         let result = ensemble(self.engine, self.victims(), protocol, &run)?;
-        let seconds = watch.check("proving and checking");
+        let seconds = watch.seconds();
         let mut block = self.block(protocol, &result, &seconds);
         let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
-        let proof = if asked() { None } else { Some(self.prove(protocol)?) };
+        if proof.is_none() && !asked() {
+            proof = self.prove(protocol, watch)?;
+        }
         if !asked() {
+            watch.say("checking");
             let silent = Run { stop: Some(self.stop), progress: None, ..run };
             let figures = honesty(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
             block.honesty = (!asked()).then_some(figures);
@@ -110,13 +121,27 @@ impl Bench<'_> {
         }
     }
 
-    /// Interval bounds over the box of radius eps, which holds the ball of every norm here.
-    fn prove(&self, protocol: &Protocol) -> Result<(Proven, Vec<bool>)> {
+    /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline.
+    fn prove(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Option<(Proven, Vec<bool>)>> {
         let begun = Instant::now();
         let Images { pixels, labels, .. } = self.images;
-        let proof = certify(self.engine, pixels, labels, Region::image_within(protocol.ball.eps))?;
-        let tally = self.tally(proof.certified.iter().copied());
-        Ok((Proven { tally, seconds: begun.elapsed().as_secs_f64() }, proof.certified))
+        let (width, region) = (self.engine.model().input().size(), Region::image_within(protocol.ball.eps));
+        let mut certified = Vec::with_capacity(labels.len());
+        for (pixels, some) in pixels.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
+            if self.late() {
+                return Ok(None);
+            }
+            let (done, all) = (certified.len() as u64, labels.len() as u64);
+            watch.say(&format!("proving {} of {}", count(done), plural(all, "image")));
+            certified.extend(certify(self.engine, pixels, some, region)?.certified);
+        }
+        let tally = self.tally(certified.iter().copied());
+        Ok(Some((Proven { tally, seconds: begun.elapsed().as_secs_f64() }, certified)))
+    }
+
+    /// Whether Ctrl-C or the deadline has come.
+    fn late(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// What the network takes images for.

@@ -82,14 +82,18 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The attacks of this eps are over, what follows is said: the seconds of each attack.
-    pub(crate) fn check(&self, what: &str) -> Vec<f64> {
+    /// Something other than an attack is done.
+    pub(crate) fn say(&self, what: &str) {
         let mut state = self.state.borrow_mut();
         let eps = short(self.eps[state.block]);
         if self.screen.is_live() {
             state.line.update(|| format!("eps {eps}  {what}"));
         }
-        std::mem::take(&mut state.seconds)
+    }
+
+    /// The attacks of this eps are over: the seconds of each.
+    pub(crate) fn seconds(&self) -> Vec<f64> {
+        std::mem::take(&mut self.state.borrow_mut().seconds)
     }
 
     /// The line goes.

@@ -16,7 +16,7 @@ pub(crate) fn render(report: &Report, width: usize) -> String {
     let settings = format!("{protocol} protocol, {norm} norm, images stored as {}, seed {seed}", stored(grid));
     let _ = writeln!(out, "{}", paint(DIM, &wrapped(&settings, width)));
     if report.chained {
-        let text = "chained: each attack tries only what stood before it, and its accuracy is that of all so far";
+        let text = "chained: each attack tries only what stood before it and is not certified; its accuracy is that of all so far";
         let _ = writeln!(out, "{}", paint(DIM, &wrapped(text, width)));
     }
     for block in &report.blocks {

@@ -97,7 +97,7 @@ pub(crate) struct AttackArgs {
     #[arg(long)]
     grid: Option<Levels>,
 
-    /// Attack only what still stands: faster, but what an attack does alone is not known
+    /// Attack only what still stands and is not proven to: faster, but what an attack does alone is not known
     #[arg(long)]
     chain: bool,
 
@@ -193,8 +193,7 @@ fn measure(
     let watch = Watch::new(screen, protocols, bench.images.names.len());
     let mut sheets = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
-        watch.begin(i);
-        let Measured { block, worst, sheet, interrupted } = bench.measure(protocol, &watch)?;
+        let Measured { block, worst, sheet, interrupted } = bench.measure(i, protocol, &watch)?;
         let several = protocols.len() > 1;
         shelf.images(&worst, bench.images.labels.len(), several.then_some(protocol.ball.eps))?;
         report.blocks.push(block);

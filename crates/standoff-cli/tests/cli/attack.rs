@@ -139,6 +139,19 @@ fn chained_attacks_leave_the_fallen_alone() {
     assert_eq!((&attacks[0]["tried"], &attacks[0]["fallen"]), (&2.into(), &2.into()), "{all}");
     assert_eq!((&attacks[1]["tried"], &attacks[1]["accuracy"]["all"]["correct"]), (&0.into(), &0.into()), "{all}");
     assert_eq!(all["chained"], true);
+    // What is proven to stand need not be tried.
+    let all = attack(&scratch, &["--eps", "0.3", "--attacks", "fgsm,pgd5", "--chain", "--json"]).exits(0).json();
+    let block = &all["budgets"][0];
+    assert_eq!(
+        (&block["attacks"][0]["tried"], &block["worst_case"]["all"]["correct"]),
+        (&0.into(), &2.into()),
+        "{all}"
+    );
+    assert_eq!(
+        (&block["certified"]["all"]["correct"], &block["warnings"]),
+        (&2.into(), &Value::Array(vec![])),
+        "{all}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where an attacked image may lie, and how it is stored: norm balls, clipping, the 8-bit grid.
 
 use super::Attack;
-use crate::Error;
+use crate::{Error, Region};
 
 /// How the size of a change is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,6 +63,12 @@ impl Ball {
     /// The ball as this attack has it: in the published evaluation FGSM is not clipped.
     pub fn of(self, attack: &Attack) -> Self {
         Self { clip: self.clip && (self.strict || *attack != Attack::Fgsm), ..self }
+    }
+
+    /// The region whose proofs hold for every image that may count here: the box of radius eps, which holds the ball of every
+    /// norm. There is none for images that need not lie in the ball or in [0, 1].
+    pub fn region(&self) -> Option<Region> {
+        (self.strict && self.clip).then(|| Region::image_within(self.eps))
     }
 
     /// Refuses what is not a ball.

@@ -85,6 +85,10 @@ pub fn attack(
 /// All attacks of a protocol, and the worst case over them for each image.
 pub fn ensemble(engine: &Engine, victims: Victims<'_>, protocol: &Protocol, run: &Run<'_>) -> Result<Ensemble, Error> {
     victims.check(engine, &protocol.ball)?;
+    if let Some(proven) = run.proven.filter(|proven| proven.len() != victims.len()) {
+        let (got, n) = (proven.len(), victims.len());
+        return Err(Error::Mismatch(format!("got {got} answers of what is proven, want one for each of {n} images")));
+    }
     let clean = verify(engine, victims, victims.images, &protocol.ball)?;
     let mut result = Ensemble {
         natural: clean.iter().map(|v| !v.wrong).collect(),
@@ -118,6 +122,7 @@ impl Turn<'_> {
     fn play(&self, result: &mut Ensemble) -> Result<(), Error> {
         let (attack, judge) = (self.protocol.attacks[self.index], self.protocol.judge);
         let tried: Vec<u32> = (0..self.victims.len() as u32)
+            .filter(|&i| !self.run.proves(i as usize))
             .filter(|&i| match judge {
                 Judge::Worst => result.stands(i as usize),
                 Judge::Every => result.natural[i as usize],

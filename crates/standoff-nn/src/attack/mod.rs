@@ -66,6 +66,8 @@ pub struct Run<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Told after every pass.
     pub progress: Option<&'a dyn Fn(Progress<'_>)>,
+    /// Which images are proven to stand, by [`certify`](crate::robust::certify) over [`Ball::region`]: no attack tries them.
+    pub proven: Option<&'a [bool]>,
 }
 
 /// Where an ensemble is.
@@ -86,7 +88,11 @@ pub struct Progress<'a> {
 impl<'a> Run<'a> {
     /// From a seed, silently and to the end.
     pub const fn new(seed: u64) -> Self {
-        Self { seed, stop: None, progress: None }
+        Self { seed, stop: None, progress: None, proven: None }
+    }
+
+    fn proves(&self, image: usize) -> bool {
+        self.proven.is_some_and(|proven| proven[image])
     }
 
     fn stopped(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::{Case, attacks, small};
 use standoff_nn::attack::{Attack, Ball, Grid, Judge, Protocol, Run, Victims, attack, ensemble};
+use standoff_nn::robust::certify;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[test]
@@ -64,7 +65,7 @@ fn a_stop_flag_ends_the_attack_with_what_was_found() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let run = Run { seed: 1, stop: Some(&stop), progress: Some(&progress) };
+    let run = Run { seed: 1, stop: Some(&stop), progress: Some(&progress), proven: None };
     let attacks = ["square100", "pgd100"].map(|n| Attack::named(n).unwrap()).to_vec();
     let protocol = Protocol { attacks, ball: Ball::linf(0.001), judge: Judge::Worst };
     let found = ensemble(&case.engine, case.victims(), &protocol, &run).unwrap();
@@ -72,4 +73,34 @@ fn a_stop_flag_ends_the_attack_with_what_was_found() {
     assert_eq!(told.load(Ordering::Relaxed), 31);
     let whole = attack(&case.engine, case.victims(), &Attack::Fgsm, &Ball::linf(0.001), &Run::new(1)).unwrap();
     assert!(!whole.interrupted);
+}
+
+#[test]
+fn what_is_proven_is_spared_and_nothing_else_changes() {
+    let case = Case::new(&small(5), 90, 1);
+    let ball = Ball::linf(0.01);
+    let region = ball.region().expect("a ball inside [0, 1]");
+    let proven = certify(&case.engine, &case.images, &case.labels, region).unwrap().certified;
+    for judge in [Judge::Worst, Judge::Every] {
+        let protocol = Protocol { attacks: attacks(), ball, judge };
+        let all = ensemble(&case.engine, case.victims(), &protocol, &Run::new(9)).unwrap();
+        let run = Run { proven: Some(&proven), ..Run::new(9) };
+        let rest = ensemble(&case.engine, case.victims(), &protocol, &run).unwrap();
+        assert_eq!((&rest.fallen_to, &rest.natural), (&all.fallen_to, &all.natural));
+        let tried = |i: usize| rest.attacks.iter().any(|found| found.tried[i]);
+        let spared = (0..90).filter(|&i| proven[i]).count();
+        assert!(spared > 5 && all.left() > spared && all.left() < 90, "{spared} proven, {} left", all.left());
+        for i in 0..90 {
+            assert_eq!(tried(i), !proven[i], "image {i}");
+            let span = i * 64..(i + 1) * 64;
+            let same = if proven[i] { &case.images } else { &all.images };
+            assert_eq!(rest.images[span.clone()], same[span], "image {i}");
+        }
+        assert!(rest.cost().gradients < all.cost().gradients);
+    }
+    // Answers for other images are refused; of images that may leave the ball or [0, 1] nothing is known.
+    let run = Run { proven: Some(&proven[1..]), ..Run::new(9) };
+    let protocol = Protocol { attacks: attacks(), ball, judge: Judge::Worst };
+    assert!(ensemble(&case.engine, case.victims(), &protocol, &run).unwrap_err().to_string().contains("89 answers"));
+    assert!(Protocol::paper(0.01).ball.region().is_none() && Ball { clip: false, ..ball }.region().is_none());
 }
