@@ -10,7 +10,7 @@ use crate::Exit;
 use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;
 use crate::interrupt;
-use crate::number::count;
+use crate::number::{count, short};
 use crate::parse;
 use crate::robust::config::{Config, Kind, Method, method_parser};
 use crate::robust::task::Task;
@@ -221,6 +221,7 @@ impl RobustArgs {
         if let (None, Some(method)) = (&self.config, self.method) {
             c = Config::of(method)?;
         }
+        let file = c.clone();
         macro_rules! take {
             ($($flag:ident),* $(,)?) => { $(if let Some(v) = &self.$flag { c.$flag = v.clone(); })* };
         }
@@ -251,6 +252,11 @@ impl RobustArgs {
                 bail!("--epochs {epochs}: want a positive number");
             }
             c.stretch(epochs);
+        }
+        let what = |c: &Config| (c.data.clone(), c.method, c.eps, c.model.clone());
+        if what(&c) != what(&file) {
+            // The title is of another experiment.
+            c.title = format!("{}, {} at eps {}, {}", c.data, c.method.name(), short(c.eps), c.model);
         }
         Ok(c)
     }

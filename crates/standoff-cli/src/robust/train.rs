@@ -13,6 +13,7 @@ use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 use super::config::Config;
 use super::results::{RobustResult, Share};
 use super::task::Task;
+use crate::number::short;
 use crate::screen::Screen;
 use crate::training::run::{End, Pace, finished};
 use crate::training::runs::{self, Load};
@@ -143,7 +144,7 @@ impl<P: Probe> Subject for Trainee<'_, P> {
     type Outcome = RobustResult;
 
     fn name(&self) -> String {
-        format!("{} at eps {}", self.config.method.name(), self.config.eps)
+        format!("{} at eps {}", self.config.method.name(), short(self.config.eps))
     }
 
     fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<Line> {

@@ -141,7 +141,8 @@ impl Turn<'_> {
         };
         let (name, of) = (attack.name(), self.protocol.attacks.len());
         let chunks = tried.len().div_ceil(TOGETHER);
-        let mut standing = tried.len();
+        let spared = (0..self.victims.len()).filter(|&i| self.run.proves(i)).count();
+        let mut standing = spared + tried.len();
         for (chunk, ids) in tried.chunks(TOGETHER).enumerate() {
             if result.interrupted {
                 break;

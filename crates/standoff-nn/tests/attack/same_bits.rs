@@ -84,7 +84,9 @@ fn what_is_proven_is_spared_and_nothing_else_changes() {
     for judge in [Judge::Worst, Judge::Every] {
         let protocol = Protocol { attacks: attacks(), ball, judge };
         let all = ensemble(&case.engine, case.victims(), &protocol, &Run::new(9)).unwrap();
-        let run = Run { proven: Some(&proven), ..Run::new(9) };
+        let told = AtomicUsize::new(0);
+        let progress = |p: standoff_nn::attack::Progress<'_>| told.store(p.standing, Ordering::Relaxed);
+        let run = Run { proven: Some(&proven), progress: Some(&progress), ..Run::new(9) };
         let rest = ensemble(&case.engine, case.victims(), &protocol, &run).unwrap();
         assert_eq!((&rest.fallen_to, &rest.natural), (&all.fallen_to, &all.natural));
         let tried = |i: usize| rest.attacks.iter().any(|found| found.tried[i]);
@@ -97,6 +99,8 @@ fn what_is_proven_is_spared_and_nothing_else_changes() {
             assert_eq!(rest.images[span.clone()], same[span], "image {i}");
         }
         assert!(rest.cost().gradients < all.cost().gradients);
+        // The proven ones count as standing.
+        assert!(told.load(Ordering::Relaxed) >= all.left(), "{told:?} were said to stand");
     }
     // Answers for other images are refused; of images that may leave the ball or [0, 1] nothing is known.
     let run = Run { proven: Some(&proven[1..]), ..Run::new(9) };
