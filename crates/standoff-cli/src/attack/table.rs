@@ -90,7 +90,9 @@ fn verdict(block: &Block, report: &Report) -> String {
         None => format!("interrupted: the attacks so far leave at most {left} of {images}"),
         Some(proven) => {
             let proven = proven.tally.all.percent();
-            let mut text = format!("certified at least {proven}, attacks leave at most {left} of {images}");
+            let halted = report.interrupted && report.blocks.last().is_some_and(|last| std::ptr::eq(last, block));
+            let begin = if halted { "interrupted: certified" } else { "certified" };
+            let mut text = format!("{begin} at least {proven}, attacks leave at most {left} of {images}");
             if report.protocol == "paper" {
                 text += "; the published attacks may leave the ball and [0, 1], where the certificate does not hold";
             }
