@@ -52,7 +52,7 @@ impl Bench<'_> {
         let mut proof = if ahead { self.prove(protocol, watch)? } else { None };
         let spared = proof.as_ref().map(|(_, each)| each.clone());
         watch.begin(number);
-        let ended = AtomicBool::new(false);
+        let ended = AtomicBool::new(self.late());
         let tell = |progress: Progress<'_>| {
             // Attacks tell where they are just before they look whether to go on.
             ended.fetch_or(self.late(), Ordering::Relaxed);
@@ -65,6 +65,7 @@ impl Bench<'_> {
         let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
         if proof.is_none() && !asked() {
             proof = self.prove(protocol, watch)?;
+            ended.fetch_or(proof.is_none(), Ordering::Relaxed);
         }
         if !asked() {
             watch.say("checking");
