@@ -51,8 +51,7 @@ impl Bench<'_> {
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
         let mut proof = if ahead { self.prove(protocol, watch)? } else { None };
         let spared = proof.as_ref().map(|(_, each)| each.clone());
-        // The first attack's clock starts after the proof.
-        watch.begin(number);
+        watch.start();
         let ended = AtomicBool::new(self.late());
         let tell = |progress: Progress<'_>| {
             // Attacks tell where they are just before they look whether to go on.

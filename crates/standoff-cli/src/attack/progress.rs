@@ -65,6 +65,15 @@ impl<'a> Watch<'a> {
         state.seconds = vec![0.0; self.work[block].len()];
     }
 
+    /// The first attack starts: what the proof before it took counts neither for its time nor for the time left.
+    pub(crate) fn start(&self) {
+        let mut state = self.state.borrow_mut();
+        let now = Instant::now();
+        let proof = now - state.last;
+        state.begun += proof;
+        state.last = now;
+    }
+
     /// An attack has come so far.
     pub(crate) fn tell(&self, progress: Progress<'_>) {
         let state = &mut *self.state.borrow_mut();
