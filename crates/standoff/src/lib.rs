@@ -9,6 +9,7 @@
 //! ```
 
 pub mod check;
+pub mod enclosure;
 pub mod error;
 pub mod estimate;
 pub mod formula;
