@@ -146,7 +146,7 @@ mod tests {
         let record = Record {
             iteration: 12_345_678_901_234,
             value: -1.23456789e-10,
-            certificate: Certificate { x: gap, y: gap, radius: 1.0 },
+            certificate: Certificate::as_computed(gap, gap, 1.0),
             calls: Calls { grad_x: 9_999_999, ..Calls::default() },
             seconds: 0.0,
         };

@@ -50,6 +50,14 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// A set of one's own whose projection contradicts itself.
+    #[error("the projection onto the set of {player} is none: {problem}; it must return the nearest point of a convex set")]
+    NotAProjection {
+        /// `x` or `y`.
+        player: &'static str,
+        /// What was seen.
+        problem: String,
+    },
     /// No method of that name.
     #[error("unknown method `{name}`{}", hint(.nearest))]
     UnknownMethod {

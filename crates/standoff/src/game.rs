@@ -1,5 +1,6 @@
 //! A game, and a point of it: `min over x in X, max over y in Y, of f(x, y)`.
 
+use crate::enclosure::{EnclosedGradients, Precision, Slopes};
 use crate::{Real, Set};
 
 /// What the caller will ask at the point it fixes. A line search asks for values only, and a network then runs forward only.
@@ -44,6 +45,23 @@ pub trait Game {
         false
     }
 
+    /// `f` and both gradients at a pair with rigorous bounds of their errors, for a proof; `None` when the game has no such bounds.
+    /// `slopes` are to be used at kinks that are met exactly.
+    fn enclose(
+        &mut self,
+        _z: &Point<Self::Real>,
+        _precision: Precision,
+        _slopes: &Slopes,
+    ) -> Option<EnclosedGradients> {
+        None
+    }
+
+    /// What the caller states about its gradients: each is within this distance (of the whole vector) of the exact one. The
+    /// certificate adds it and believes it.
+    fn grad_error(&self) -> f64 {
+        0.0
+    }
+
     /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
     /// random state to save. Returns whether anything changed: `false` for a game without batches.
     fn resample(&mut self, _step: u64) -> bool {
@@ -86,6 +104,14 @@ impl<G: Game + ?Sized> Game for Box<G> {
 
     fn linear_in_y(&self) -> bool {
         (**self).linear_in_y()
+    }
+
+    fn enclose(&mut self, z: &Point<Self::Real>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {
+        (**self).enclose(z, precision, slopes)
+    }
+
+    fn grad_error(&self) -> f64 {
+        (**self).grad_error()
     }
 
     fn resample(&mut self, step: u64) -> bool {

@@ -8,6 +8,7 @@
 #![doc = include_str!("../examples/own_game.rs")]
 //! ```
 
+pub mod certify;
 pub mod check;
 pub mod enclosure;
 pub mod error;
@@ -40,7 +41,8 @@ mod training;
 pub use constants::Constants;
 pub use error::Error;
 pub use game::{Game, Need, Point};
-pub use gap::{Certificate, Gap};
+pub use certify::{Claim, Evidence, Multiplier, Verdict, certify, verify};
+pub use gap::{Certificate, Gap, Proof};
 pub use methods::{Choice, Method, Mode};
 pub use observe::{Observer, Record, Trace};
 pub use oracle::{Calls, Oracle};

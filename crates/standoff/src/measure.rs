@@ -1,9 +1,14 @@
-//! Measuring a pair: the certificate on all the data, billed to nobody.
+//! Measuring a pair: the certificate on all the data, not counted as calls. A pair that measures at most eps is a candidate, which
+//! is certified before the run may end with it.
 
 use std::time::{Duration, Instant};
 
+use crate::certify::{Certifier, Evidence, is_admissible, pull_inside};
 use crate::gap::{Ask, Gauge, Side};
-use crate::{Certificate, Error, Game, Need, Oracle, Point, Real, Record, Settings, ops};
+use crate::{Certificate, Error, Game, Need, Oracle, Point, Proof, Real, Record, Settings, StopReason, ops};
+
+/// Unproven candidates after which a run ends.
+const MOST_UNPROVEN: u32 = 12;
 
 /// Scratch for measuring.
 pub(crate) struct Meter<R> {
@@ -11,11 +16,30 @@ pub(crate) struct Meter<R> {
     gx: Vec<R>,
     gy: Vec<R>,
     radius: f64,
+    eps: f64,
+    certifier: Certifier<R>,
+    /// Candidates that were not proven, the reason of the last one, and how many candidates are passed over before the next is tried.
+    unproven: u32,
+    obstacle: Option<StopReason>,
+    pause: u32,
+}
+
+/// What became of a candidate.
+pub(crate) enum Candidate<R> {
+    /// The run ends here, with this pair.
+    Ends(Box<(Point<R>, Record)>, StopReason),
+    /// It is not proven; the run goes on.
+    Unproven,
 }
 
 impl<R: Real> Meter<R> {
     pub(crate) fn new(z: &Point<R>, settings: &Settings) -> Self {
         Self {
+            eps: settings.eps,
+            certifier: Certifier::new(settings.radius),
+            unproven: 0,
+            obstacle: None,
+            pause: 0,
             gauge: Gauge::new(settings.radius),
             gx: vec![R::default(); z.x.len()],
             gy: vec![R::default(); z.y.len()],
@@ -37,9 +61,84 @@ impl<R: Real> Meter<R> {
         f.peek_grad_y(&z.y, &mut self.gy);
         let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact);
         let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact);
-        let certificate = Certificate { x, y, radius: self.radius };
+        let certificate = Certificate::as_computed(x, y, self.radius);
         f.resample(iteration);
         Record { iteration, value, certificate, calls: f.calls(), seconds }
+    }
+
+    /// Certifies a pair that measures at most eps. It is moved into the sets first, if rounding has left it just outside.
+    pub(crate) fn judge<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        z: &Point<R>,
+        record: &Record,
+    ) -> Result<Candidate<R>, Error> {
+        if self.pause > 0 {
+            self.pause -= 1;
+            return Ok(Candidate::Unproven);
+        }
+        let (point, evidence) = self.certify(f, z, record, self.eps)?;
+        let certified = Record { value: evidence.value, certificate: evidence.certificate, ..*record };
+        let Some(obstacle) = self.obstacle_to(f, &point, &evidence) else {
+            return Ok(Candidate::Ends(Box::new((point, certified)), StopReason::Converged));
+        };
+        self.obstacle = Some(obstacle);
+        self.unproven += 1;
+        self.pause = 1 << self.unproven;
+        // What rounding hides does not get better; everything else may.
+        if obstacle == StopReason::RoundingLimit || self.unproven >= MOST_UNPROVEN {
+            return Ok(Candidate::Ends(Box::new((point, certified)), obstacle));
+        }
+        Ok(Candidate::Unproven)
+    }
+
+    /// Why the last candidates were not proven, if there were any.
+    pub(crate) fn obstacle(&self) -> Option<StopReason> {
+        self.obstacle
+    }
+
+    /// The pair, moved into the sets, with its certificate.
+    pub(crate) fn certify<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        z: &Point<R>,
+        record: &Record,
+        goal: f64,
+    ) -> Result<(Point<R>, Evidence), Error> {
+        let mut point = z.clone();
+        pull_inside(f.x_set(), &mut point.x);
+        pull_inside(f.y_set(), &mut point.y);
+        self.certifier.check_projections(f, &point)?;
+        let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
+            Some(evidence) => evidence,
+            None => {
+                f.whole();
+                f.look(&point.x, Need::Gradients);
+                let value = f.peek_grad_x(&point.y, &mut self.gx);
+                f.peek_grad_y(&point.y, &mut self.gy);
+                let evidence = self.certifier.as_measured(f.game(), &point, value, (&self.gx, &self.gy));
+                f.resample(record.iteration);
+                evidence
+            }
+        };
+        Ok((point, evidence))
+    }
+
+    /// What keeps a candidate from being proven.
+    fn obstacle_to<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, z: &Point<R>, evidence: &Evidence) -> Option<StopReason> {
+        let c = &evidence.certificate;
+        let inside = is_admissible(f.x_set(), &z.x, c.outside[0]) && is_admissible(f.y_set(), &z.y, c.outside[1]);
+        if !inside {
+            return Some(StopReason::NotInside);
+        }
+        if c.proves(self.eps) {
+            return None;
+        }
+        if evidence.at_kink {
+            return Some(StopReason::AtKink);
+        }
+        let rounding = c.proof == Proof::Rigorous && !(evidence.rounding <= self.eps);
+        Some(if rounding || self.unproven + 1 >= MOST_UNPROVEN { StopReason::RoundingLimit } else { StopReason::Stalled(crate::Diagnosis::NoProgress) })
     }
 
     /// A start outside the domain is bad input, not a bad ending.

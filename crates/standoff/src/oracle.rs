@@ -113,6 +113,12 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         self.game
     }
 
+    /// The game, for measuring. Whatever is fixed there is forgotten here.
+    pub(crate) fn game_mut(&mut self) -> &mut G {
+        self.leave();
+        self.game
+    }
+
     /// The value that came with the last gradient in x: NaN before the first.
     pub fn last_value(&self) -> f64 {
         self.along_x.value

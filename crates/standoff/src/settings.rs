@@ -69,11 +69,9 @@ impl Settings {
         }
     }
 
-    /// Whether a measurement ends the run.
-    pub(crate) fn reached(&self, record: &Record) -> Option<StopReason> {
-        if !(record.value.is_finite() && record.certificate.epsilon().is_finite()) {
-            return Some(StopReason::NonFinite);
-        }
-        record.certificate.proves(self.eps).then_some(StopReason::Converged)
+    /// Whether a measurement shows that the run has left the numbers.
+    pub(crate) fn failed(&self, record: &Record) -> Option<StopReason> {
+        let finite = record.value.is_finite() && record.certificate.epsilon().is_finite();
+        (!finite).then_some(StopReason::NonFinite)
     }
 }

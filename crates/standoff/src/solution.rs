@@ -1,6 +1,7 @@
 //! What a run hands back.
 
-use crate::{Calls, Certificate, Point, Real, Record, StopReason};
+use crate::measure::Meter;
+use crate::{Calls, Certificate, Error, Game, Oracle, Point, Real, Record, StopReason};
 
 /// What a run hands back: the best measured pair, with its proof.
 #[derive(Debug, Clone)]
@@ -19,6 +20,21 @@ pub struct Solution<R> {
     pub seconds: f64,
     /// How it ended.
     pub reason: StopReason,
+}
+
+impl<R: Real> Solution<R> {
+    /// The end of a run with a pair and its last measurement.
+    pub(crate) fn new((point, record): (Point<R>, Record), reason: StopReason, seconds: f64) -> Self {
+        Self {
+            point,
+            value: record.value,
+            certificate: record.certificate,
+            calls: record.calls,
+            iterations: record.iteration,
+            seconds,
+            reason,
+        }
+    }
 }
 
 /// The best measured pair so far. Training keeps the last one instead; solving keeps this.
@@ -44,17 +60,28 @@ impl<R: Real> Best<R> {
         }
     }
 
-    /// The end of a run; `last` is its last measurement.
-    pub(crate) fn into_solution(self, reason: StopReason, last: &Record, seconds: f64) -> Solution<R> {
+    /// The end of a run without a proof of eps; `last` is its last measurement. The best pair is certified all the same, as far as
+    /// it goes, so that what is reported of it is true.
+    pub(crate) fn certified<G: Game<Real = R>>(
+        self,
+        reason: StopReason,
+        last: &Record,
+        (f, meter): &mut (Oracle<'_, G>, Meter<R>),
+        seconds: f64,
+    ) -> Result<Solution<R>, Error> {
         let kept = self.record.unwrap_or(*last);
-        Solution {
-            point: self.point,
-            value: kept.value,
-            certificate: kept.certificate,
-            calls: last.calls,
-            iterations: last.iteration,
-            seconds,
-            reason,
+        let record = Record { calls: last.calls, iteration: last.iteration, ..kept };
+        let reason = match (reason, meter.obstacle()) {
+            (StopReason::Stalled(_), Some(obstacle)) => obstacle,
+            _ => reason,
+        };
+        if !(kept.value.is_finite() && kept.certificate.epsilon().is_finite()) {
+            return Ok(Solution::new((self.point, record), reason, seconds));
         }
+        // A millionth more than measured is as good.
+        let goal = kept.certificate.epsilon() * (1.0 + 1e-6);
+        let (point, evidence) = meter.certify(f, &self.point, &record, goal)?;
+        let record = Record { value: evidence.value, certificate: evidence.certificate, ..record };
+        Ok(Solution::new((point, record), reason, seconds))
     }
 }

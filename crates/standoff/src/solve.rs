@@ -1,6 +1,6 @@
 //! THE loop. It judges the pair that the theorems speak of: x, and the y that has just answered it.
 
-use crate::measure::{Clock, Meter};
+use crate::measure::{Candidate, Clock, Meter};
 use crate::methods::Method;
 use crate::observe::Observer;
 use crate::solution::Best;
@@ -36,12 +36,17 @@ pub fn solve_with<G: Game>(
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
             best.keep(&z, &record);
             let asked = observer.record(&record);
-            ended = settings.reached(&record).or(ended).or(asked);
+            if record.certificate.proves(settings.eps) {
+                if let Candidate::Ends(pair, reason) = clock.pause(|_| meter.judge(&mut f, &z, &record))? {
+                    return Ok(Solution::new(*pair, reason, clock.wall()));
+                }
+            }
+            ended = settings.failed(&record).or(ended).or(asked);
             if last_pair {
                 ended = ended.or(Some(StopReason::MaxIterations));
             }
             if let Some(reason) = ended {
-                return Ok(best.into_solution(reason, &record, clock.wall()));
+                return best.certified(reason, &record, &mut (f, meter), clock.wall());
             }
         }
         iteration += 1;
@@ -49,8 +54,13 @@ pub fn solve_with<G: Game>(
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
             best.keep(&z, &record);
             observer.record(&record);
-            let reason = settings.reached(&record).unwrap_or(reason);
-            return Ok(best.into_solution(reason, &record, clock.wall()));
+            if record.certificate.proves(settings.eps) {
+                if let Candidate::Ends(pair, reason) = meter.judge(&mut f, &z, &record)? {
+                    return Ok(Solution::new(*pair, reason, clock.wall()));
+                }
+            }
+            let reason = settings.failed(&record).unwrap_or(reason);
+            return best.certified(reason, &record, &mut (f, meter), clock.wall());
         }
     }
 }

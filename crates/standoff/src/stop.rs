@@ -32,6 +32,13 @@ pub enum StopReason {
     Interrupted,
     /// The method cannot go on.
     Stalled(Diagnosis),
+    /// The gaps are at most eps as computed, but rounding errors of the gradients alone exceed eps: nothing smaller than the bounds of
+    /// the certificate can be proven at this point.
+    RoundingLimit,
+    /// The gaps are at most eps for one slope of a kink that is met here, but not for all of them.
+    AtKink,
+    /// The gaps are at most eps, but no point inside the set was found near this one.
+    NotInside,
     /// A value, gradient or point stopped being finite.
     NonFinite,
 }
@@ -48,6 +55,9 @@ impl StopReason {
             Self::Completed => "completed",
             Self::Interrupted => "interrupted",
             Self::Stalled(_) => "stalled",
+            Self::RoundingLimit => "rounding-limit",
+            Self::AtKink => "at-kink",
+            Self::NotInside => "not-inside",
             Self::NonFinite => "non-finite",
         }
     }
@@ -55,7 +65,7 @@ impl StopReason {
     /// What happened and what to try next, in a sentence.
     pub fn advice(&self) -> &'static str {
         match self {
-            Self::Converged => "both players are proven unable to gain more than eps by a first-order step",
+            Self::Converged => "neither player can gain more than eps by a first-order step",
             Self::MaxIterations => "the iteration limit was reached; raise it or ask for a larger eps",
             Self::OracleLimit => {
                 "the gradient budget is used up; raise it, ask for a larger eps, or try another method"
@@ -72,6 +82,15 @@ impl StopReason {
             }
             Self::Stalled(Diagnosis::ScheduleEnded) => {
                 "the schedule computed from the constants ended before eps was reached; are the constants valid for this game?"
+            }
+            Self::RoundingLimit => {
+                "rounding errors of f's gradients exceed eps here; ask for an eps above the bounds of X and Y, or rescale f and its variables"
+            }
+            Self::AtKink => {
+                "a function with a kink (abs, max, min, norm, relu) is at its kink here, and eps holds for one of its slopes but not for all; use a smooth function, or start elsewhere"
+            }
+            Self::NotInside => {
+                "no point that is exactly inside the set was found next to this one; give the set a little more room"
             }
             Self::NonFinite => {
                 "f, a gradient or the point became NaN or infinite; smaller steps or a smaller set may help"

@@ -21,6 +21,7 @@ impl FastEnclosure {
         if self.value.is_finite() && self.error < f64::INFINITY { self } else { Self::UNKNOWN }
     }
 
+    #[cfg(test)]
     fn plus_error(self, error: f64) -> Self {
         Self { error: plus_up(self.error, error), ..self }.checked()
     }

@@ -8,11 +8,13 @@
 mod double;
 mod fast;
 mod functions;
+mod gradient;
 mod number;
 mod rounding;
 
 pub use double::Enclosure;
 pub(crate) use fast::FastEnclosure;
 pub use fast::LIBM_ULPS;
-pub(crate) use number::Number;
-pub(crate) use rounding::{down, plus_up, times_up, up};
+pub use gradient::{EnclosedGradient, EnclosedGradients, FreeKink, Hull, KinkSlope, Precision, Slopes};
+pub(crate) use number::{Number, norm};
+pub(crate) use rounding::{SMALL_PRODUCT, two_product, two_sum};

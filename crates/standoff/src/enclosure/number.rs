@@ -52,12 +52,6 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
         low.is_finite() && high.is_finite()
     }
 
-    /// Both this and the other.
-    fn hull(self, other: Self) -> Self {
-        let ((a, b), (c, d)) = (self.bounds(), other.bounds());
-        Self::between(if a < c { a } else { c }, if b > d { b } else { d })
-    }
-
     /// The absolute value.
     fn abs(self) -> Self {
         let (low, high) = self.bounds();
@@ -168,4 +162,28 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
     fn softplus(self) -> Self {
         self.max(Self::exact(0.0)).plus(self.abs().negated().exp().ln_1p())
     }
+}
+
+/// 2^-1000.
+const TINIEST_UNIT: f64 = f64::from_bits(23 << 52);
+
+/// `||v||`, in units of a power of two near the largest entry, so that squares neither overflow nor vanish.
+pub(crate) fn norm<T: Number>(v: &[T]) -> T {
+    let largest = v.iter().map(|v| v.size()).fold(0.0, |m, v| if v > m { v } else { m });
+    if largest == 0.0 {
+        return T::exact(0.0);
+    }
+    if !(largest < 1e300) {
+        return T::UNKNOWN;
+    }
+    let unit = if (1e-100..1e100).contains(&largest) { 1.0 } else { 2f64.powi(largest.log2().floor() as i32) };
+    // The inverse of the smallest powers of two would overflow.
+    let unit = if unit < TINIEST_UNIT { TINIEST_UNIT } else { unit };
+    let inverse = 1.0 / unit;
+    let scaled = |i: usize| v[i].times(T::exact(inverse));
+    let squares = T::dot(v.len(), scaled, scaled);
+    // A sum of squares is not negative, whatever its error.
+    let (low, high) = squares.bounds();
+    let squares = if low < 0.0 { T::between(0.0, high) } else { squares };
+    squares.sqrt().times(T::exact(unit))
 }

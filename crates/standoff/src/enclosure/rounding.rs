@@ -29,12 +29,6 @@ pub(crate) fn up(v: f64) -> f64 {
     if v == 0.0 { v } else { v.next_up() }
 }
 
-/// The next number below; 0 and what is not finite stay.
-#[inline(always)]
-pub(crate) fn down(v: f64) -> f64 {
-    if v == 0.0 { v } else { v.next_down() }
-}
-
 /// `a + b` rounded upwards; exact when either is 0.
 #[inline(always)]
 pub(crate) fn plus_up(a: f64, b: f64) -> f64 {

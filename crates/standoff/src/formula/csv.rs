@@ -1,6 +1,7 @@
 //! Tables of numbers as text: a comma, a semicolon, a tab or blanks between the fields, perhaps one line of headings.
 
 use super::data::{Array, bounded};
+use super::lexer::is_not_zero;
 use super::shape::Shape;
 
 /// Reads a whole file. As in NumPy's `loadtxt`, one row or one column is a vector and one number is a scalar.
@@ -21,7 +22,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Array, String> {
     for (number, line) in lines {
         let before = values.len();
         for (i, field) in fields(line, delimiter).enumerate() {
-            values.push(field.parse().map_err(|_| problem(number, i + 1, field))?);
+            let value = field.parse().map_err(|_| problem(number, i + 1, field))?;
+            if value == 0.0 && is_not_zero(field) {
+                return Err(format!("field {} of line {number} is too small: it would become 0", i + 1));
+            }
+            values.push(value);
         }
         let got = values.len() - before;
         if rows > 0 && got != width {

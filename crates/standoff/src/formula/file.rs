@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::data::{Load, Source};
+use super::enclose::Program;
 use super::graph::{Graph, Id, Kind, MOST_NUMBERS, Reach};
 use super::lexer::starts_name;
 use super::parser::{self, MOST_CHARACTERS};
@@ -52,13 +53,16 @@ pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame
 
     let needed = tape::needed(&graph, root);
     let warnings = warnings(&graph, &needed, &[&x, &y]).into_iter().chain(idle).collect();
+    let affine_in_y = graph.affine_in_y(root);
+    let tape = Tape::compile(&mut graph, root, &needed);
     Ok(FormulaGame {
         name: name?,
         description: description?,
         objective: objective.string()?.to_owned(),
         constants: constants(&document)?,
-        affine_in_y: graph.affine_in_y(root),
-        tape: Tape::compile(&mut graph, root, &needed),
+        affine_in_y,
+        program: Arc::new(Program::new(&graph, root, tape.constants())),
+        tape,
         warnings,
         x,
         y,

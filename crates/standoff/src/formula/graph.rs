@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::forward;
 use super::op::{Binary, Op, Reduce, Unary, View};
 use super::shape::{Product, Shape};
+use crate::enclosure::{SMALL_PRODUCT, two_product, two_sum};
 
 /// Most numbers that an objective may keep: 800 MB.
 pub(super) const MOST_NUMBERS: usize = 100_000_000;
@@ -54,6 +55,8 @@ pub(super) struct Node {
     pub(super) shape: Shape,
     pub(super) reach: Reach,
     degree: u8,
+    /// The operation that made a constant with rounding errors; `None` for one that is known exactly.
+    pub(super) rounded: Option<(Op, [Id; 2])>,
 }
 
 /// The graph under construction. Errors are messages without a place: the parser knows the place.
@@ -88,7 +91,7 @@ impl Graph {
         let at = self.dims[side];
         self.reserve(shape.size())?;
         self.dims[side] += shape.size();
-        Ok(self.push(Node { kind: Kind::Variable(at), shape, reach: player, degree: side as u8 }))
+        Ok(self.push(Node { kind: Kind::Variable(at), shape, reach: player, degree: side as u8, rounded: None }))
     }
 
     pub(super) fn constant(&mut self, shape: Shape, values: &[f64]) -> Result<Id, String> {
@@ -96,7 +99,7 @@ impl Graph {
         self.reserve(values.len())?;
         let at = self.constants.len();
         self.constants.extend_from_slice(values);
-        Ok(self.push_constant(at, shape))
+        Ok(self.push_constant(at, shape, None))
     }
 
     pub(super) fn literal(&mut self, value: f64) -> Result<Id, String> {
@@ -133,7 +136,8 @@ impl Graph {
     /// `a ^ b`. A whole constant exponent is exact, and right at and below 0; any other is `exp(b log a)`.
     fn power(&mut self, a: Id, b: Id) -> Result<Id, String> {
         let shape = self.shape(a).broadcast(self.shape(b), "^")?;
-        let whole = self.number(b).filter(|c| c.fract() == 0.0 && c.abs() <= 1e9);
+        // A sum that was rounded to a whole number is none.
+        let whole = self.number(b).filter(|c| c.fract() == 0.0 && c.abs() <= 1e9 && self.node(b).rounded.is_none());
         match whole.map(|c| c as i32) {
             Some(0) => self.constant(shape, &vec![1.0; shape.size()]),
             Some(1) => Ok(a),
@@ -177,18 +181,20 @@ impl Graph {
             let at = self.constants.len();
             self.constants.resize(at + shape.size(), 0.0);
             let (before, out) = self.constants.split_at_mut(at);
-            forward::apply(op, &before[i..i + a.shape.size()], &before[j..j + b.shape.size()], out);
-            self.push_constant(at, shape)
+            let (u, v) = (&before[i..i + a.shape.size()], &before[j..j + b.shape.size()]);
+            forward::apply(op, u, v, out);
+            let exact = a.rounded.is_none() && b.rounded.is_none() && folds_exactly(op, u, v, out);
+            self.push_constant(at, shape, (!exact).then_some((op, args)))
         } else {
             let degree = op.degree(a.degree, b.degree);
-            self.push(Node { kind: Kind::Apply(op, args), shape, reach: a.reach.or(b.reach), degree })
+            self.push(Node { kind: Kind::Apply(op, args), shape, reach: a.reach.or(b.reach), degree, rounded: None })
         };
         self.known.insert((op, args), id);
         Ok(id)
     }
 
-    fn push_constant(&mut self, at: usize, shape: Shape) -> Id {
-        self.push(Node { kind: Kind::Constant(at), shape, reach: Reach::NONE, degree: 0 })
+    fn push_constant(&mut self, at: usize, shape: Shape, rounded: Option<(Op, [Id; 2])>) -> Id {
+        self.push(Node { kind: Kind::Constant(at), shape, reach: Reach::NONE, degree: 0, rounded })
     }
 
     fn push(&mut self, node: Node) -> Id {
@@ -204,4 +210,28 @@ impl Graph {
         }
         Ok(())
     }
+}
+
+/// Whether an operation on exact constants gave its result without rounding, as far as that is easy to see.
+fn folds_exactly(op: Op, a: &[f64], b: &[f64], out: &[f64]) -> bool {
+    let each = |exact: &dyn Fn(f64, f64, f64) -> bool| {
+        let at = |v: &[f64], i: usize| v[if v.len() == 1 { 0 } else { i }];
+        out.iter().enumerate().all(|(i, o)| exact(at(a, i), at(b, i), *o))
+    };
+    match op {
+        Op::View(_) | Op::Each(Unary::Neg | Unary::Abs | Unary::Relu) => true,
+        Op::Pair(Binary::Max | Binary::Min) | Op::Fold(Reduce::Max | Reduce::Min) => true,
+        Op::Pair(Binary::Add) => each(&|a, b, _| two_sum(a, b).1 == 0.0),
+        Op::Pair(Binary::Sub) => each(&|a, b, _| two_sum(a, -b).1 == 0.0),
+        Op::Pair(Binary::Mul) => each(&|a, b, o| o == 0.0 && (a == 0.0 || b == 0.0) || exact_product(a, b, o)),
+        Op::Pair(Binary::Div) => each(&|a, b, o| exact_product(o, b, a)),
+        Op::Each(Unary::Square) => each(&|a, _, o| a == 0.0 || exact_product(a, a, o)),
+        _ => false,
+    }
+}
+
+/// Whether `a b = product` without rounding.
+fn exact_product(a: f64, b: f64, product: f64) -> bool {
+    let (p, rest) = two_product(a, b);
+    p == product && rest == 0.0 && p.is_finite() && p.abs() >= SMALL_PRODUCT
 }

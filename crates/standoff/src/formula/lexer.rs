@@ -110,6 +110,9 @@ impl<'t> Lexer<'t> {
             return Err(Fault::new(self.at, "a number has no `_` inside: write 1000 or 1e3, not 1_000"));
         }
         match digits.parse::<f64>() {
+            Ok(0.0) if is_not_zero(digits) => {
+                Err(Fault::new(start, "this number is too small: it would become 0; the smallest is about 4.9e-324"))
+            }
             Ok(v) if v.is_finite() => Ok(Token::Number(v)),
             _ => Err(Fault::new(start, "this number is too large: the largest is about 1.8e308")),
         }
@@ -124,6 +127,11 @@ impl<'t> Lexer<'t> {
         let rest = &self.text[self.at..];
         self.at += rest.find(|c| !belongs(c)).unwrap_or(rest.len());
     }
+}
+
+/// Whether a decimal number, rounded to 0, has a digit other than 0 before its exponent.
+pub(super) fn is_not_zero(digits: &str) -> bool {
+    digits.split(['e', 'E']).next().is_some_and(|mantissa| mantissa.contains(|c| matches!(c, '1'..='9')))
 }
 
 pub(super) fn starts_name(c: char) -> bool {

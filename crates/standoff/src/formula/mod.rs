@@ -27,6 +27,7 @@
 mod backward;
 mod csv;
 mod data;
+mod enclose;
 mod file;
 mod forward;
 mod functions;
@@ -46,6 +47,7 @@ mod tape;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::enclosure::{EnclosedGradients, Precision, Slopes};
 use crate::{Constants, Error, Game, Need, Point, Set};
 
 /// A variable of a game file.
@@ -76,6 +78,7 @@ pub struct FormulaGame {
     constants: Option<Constants>,
     affine_in_y: bool,
     tape: tape::Tape,
+    program: Arc<enclose::Program>,
     warnings: Vec<String>,
     x: Player,
     y: Player,
@@ -170,5 +173,9 @@ impl Game for FormulaGame {
 
     fn linear_in_y(&self) -> bool {
         self.affine_in_y
+    }
+
+    fn enclose(&mut self, z: &Point<f64>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {
+        Some(self.program.enclose(z, precision, slopes))
     }
 }

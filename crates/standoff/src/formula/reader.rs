@@ -3,6 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::lexer::is_not_zero;
 use super::place::{Fault, short};
 use crate::Error;
 use crate::error::nearest;
@@ -143,7 +144,10 @@ impl<'d> Table<'d> {
 pub(super) fn as_number(value: &DeValue<'_>) -> Option<f64> {
     match value {
         // A number too large for f64 is not infinity, which is spelled out.
-        DeValue::Float(f) => f.as_str().parse().ok().filter(|v: &f64| !v.is_infinite() || f.as_str().contains("inf")),
+        // Nor is one too small for f64 zero.
+        DeValue::Float(f) => f.as_str().parse().ok().filter(|v: &f64| {
+            (!v.is_infinite() || f.as_str().contains("inf")) && (*v != 0.0 || !is_not_zero(f.as_str()))
+        }),
         DeValue::Integer(i) if i.radix() == 10 => i.as_str().parse().ok(),
         DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).ok().map(|v| v as f64),
         _ => None,

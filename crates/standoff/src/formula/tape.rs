@@ -91,6 +91,11 @@ impl Tape {
         }
     }
 
+    /// The numbers of the file and those folded from them.
+    pub(super) fn constants(&self) -> Arc<Vec<f64>> {
+        Arc::clone(&self.constants)
+    }
+
     /// Moves to `x`; free when it is the same.
     pub(super) fn fix(&mut self, x: &[f64]) {
         if self.fresh[0] && same_bits(&self.values[self.x.clone()], x) {

@@ -43,9 +43,37 @@ pub struct Certificate {
     pub y: Gap,
     /// The longest step considered; 1 in the paper.
     pub radius: f64,
+    /// Whether the bounds hold for the exact gradients or for the gradients as computed.
+    pub proof: Proof,
+    /// Rigorous upper bounds of the distances from x and y to their sets: 0 inside, NaN where that was not measured.
+    pub outside: [f64; 2],
+}
+
+/// What the upper bounds of a certificate rest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Every rounding error is accounted for, of the gradients and of the sets: the bounds are proven.
+    Rigorous,
+    /// The gradients (or a set's projection) are taken as they were computed; their errors are in the bounds only as far as stated.
+    AsComputed,
+}
+
+impl Proof {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rigorous => "rigorous",
+            Self::AsComputed => "as-computed",
+        }
+    }
 }
 
 impl Certificate {
+    /// Bounds that hold for gradients as computed, at a pair whose distance from the sets was not measured.
+    pub fn as_computed(x: Gap, y: Gap, radius: f64) -> Self {
+        Self { x, y, radius, proof: Proof::AsComputed, outside: [f64::NAN; 2] }
+    }
+
     /// The smallest epsilon for which this pair is proven an epsilon-first-order Nash equilibrium; NaN if anything was NaN.
     pub fn epsilon(&self) -> f64 {
         // f64::max drops NaN.
@@ -101,7 +129,9 @@ pub enum Side {
 pub struct Gauge<R> {
     radius: f64,
     step: Vec<R>,
-    /// Boxed: a gauge is a part of small things.
+    /// The gradient is measured in units of this power of two.
+    unit: f64,
+    /// Boxed because `Gauge` is embedded in small structs.
     path: Box<Path<R>>,
 }
 
@@ -115,7 +145,7 @@ impl<R: Real> Default for Gauge<R> {
 impl<R: Real> Gauge<R> {
     /// A gauge for steps of length at most `radius`.
     pub fn new(radius: f64) -> Self {
-        Self { radius, step: Vec::new(), path: Box::default() }
+        Self { radius, step: Vec::new(), unit: 1.0, path: Box::default() }
     }
 
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
@@ -148,6 +178,7 @@ impl<R: Real> Gauge<R> {
         }
         // In units of a power of two near the largest entry squares neither overflow nor vanish, and no bit changes.
         let unit = power_of_two_near(largest);
+        self.unit = unit;
         let factor = if side == Side::Min { 1.0 } else { -1.0 } / unit;
         if !self.path.prepare(set, point, &Gradient { entries: grad, survey, factor }, self.radius) {
             return (Gap::UNKNOWN, false);
@@ -156,6 +187,13 @@ impl<R: Real> Gauge<R> {
         let lower = self.path.write_step(&mut self.step);
         // Rounding may leave the gain of the step a few units above the bound.
         (Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }, true)
+    }
+
+    /// How the last upper bound was found: the path parameter (0 for `radius ||g||`, infinite for the limit of the path), and the
+    /// multipliers of all rows of polyhedra. Both are in units where the gradient was divided by the third number.
+    pub(crate) fn proof(&self) -> (f64, &[f64], f64) {
+        let (tau, multipliers) = self.path.proof();
+        (tau, multipliers, self.unit)
     }
 
     /// The feasible step that attains the lower bound of the last measurement; 0 when that measured nothing.

@@ -51,6 +51,11 @@ pub(super) struct Path<R> {
     slacks: Vec<f64>,
     trial: Vec<f64>,
     best: Vec<f64>,
+    /// The multipliers of the polyhedra's rows: those at hand, and those of the best upper bound.
+    trial_multipliers: Vec<f64>,
+    proof_multipliers: Vec<f64>,
+    /// Where on the path the best upper bound was found; 0 for the bound `radius ||g||`.
+    proof_tau: f64,
     projector: Projector<R>,
     radius: f64,
     /// The step at `tau`, which is `length` long, gains `lower` when shortened to the radius.
@@ -96,6 +101,9 @@ impl<R> Default for Path<R> {
             slacks: vec![],
             trial: vec![],
             best: vec![],
+            trial_multipliers: vec![],
+            proof_multipliers: vec![],
+            proof_tau: 0.0,
             projector: Projector::default(),
             radius: f64::NAN,
             lower: f64::NAN,
@@ -133,7 +141,16 @@ impl<R: Real> Path<R> {
         (self.tau, self.length) = (0.0, 0.0);
         self.noise = radius * self.parts.iter().map(Part::noise).sum::<f64>();
         self.doubt = 0.0;
+        self.proof_tau = 0.0;
+        self.trial_multipliers.resize(self.slacks.len(), 0.0);
+        self.proof_multipliers.resize(self.slacks.len(), 0.0);
+        self.proof_multipliers.fill(0.0);
         true
+    }
+
+    /// Where on the path the best upper bound was found (0: nowhere, infinite: at its limit), and the multipliers of all polyhedra's rows.
+    pub(super) fn proof(&self) -> (f64, &[f64]) {
+        (self.proof_tau, &self.proof_multipliers)
     }
 
     fn prepare_parts(&mut self, set: &Set<R>, point: &[R], grad: &Gradient<'_, R>, start: usize) -> bool {
@@ -169,7 +186,12 @@ impl<R: Real> Path<R> {
                     let (g, point) = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
                     let seen = Seen { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
                     let s = &mut self.trial[r];
-                    leaf(set, &mut index.clone()).map_or_else(Sums::endless, |l| self.projector.at(l, tau, seen, s))
+                    let sums =
+                        leaf(set, &mut index.clone()).map_or_else(Sums::endless, |l| self.projector.at(l, tau, seen, s));
+                    if !rows.is_empty() && tau.is_finite() {
+                        self.trial_multipliers[rows.clone()].copy_from_slice(self.projector.multipliers());
+                    }
+                    sums
                 }
                 _ => part.at(tau, self.vectors.of(&r)),
             });
@@ -193,14 +215,16 @@ impl<R: Real> Path<R> {
             (self.lower, self.tau, self.length) = (sums.gain * factor, tau, length);
             std::mem::swap(&mut self.trial, &mut self.best);
         }
-        self.prove(sums);
+        self.prove(tau, sums);
     }
 
     /// Keeps the upper bound.
-    fn prove(&mut self, sums: &Sums) {
+    fn prove(&mut self, tau: f64, sums: &Sums) {
         let bound = self.radius * sums.residual2.sqrt() + sums.support;
         if bound + sums.doubt < self.upper + self.doubt {
             (self.upper, self.doubt) = (bound, sums.doubt);
+            self.proof_tau = tau;
+            self.proof_multipliers.copy_from_slice(&self.trial_multipliers);
         }
     }
 
@@ -251,6 +275,7 @@ impl<R: Real> Path<R> {
         let seen = Seen { g, point, slacks: &self.slacks, radius: self.radius };
         let Answer { step, multipliers } = cone::solve(set, &seen)?;
         let proof = super::projected::dual(set, &seen, &multipliers, &mut self.trial);
+        self.trial_multipliers.copy_from_slice(&multipliers);
         for (t, (p, s)) in self.trial.iter_mut().zip(point.iter().zip(&step)) {
             *t = p + s;
         }

@@ -67,6 +67,11 @@ pub(super) fn dual(set: &Polyhedron, seen: &Seen<'_>, l: &[f64], residual: &mut 
 }
 
 impl<R: Real> Projector<R> {
+    /// The multipliers of the rows of the polyhedron at hand.
+    pub(super) fn multipliers(&self) -> &[f64] {
+        &self.multipliers
+    }
+
     /// Writes the path's step at `tau` and returns its sums; the derivative is not known.
     pub(super) fn at(&mut self, set: &Set<R>, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
         match set {

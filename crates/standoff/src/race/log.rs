@@ -132,7 +132,7 @@ mod tests {
         Record {
             iteration: gradients,
             value: 0.0,
-            certificate: Certificate { x: side(gap), y: side(gap / 2.0), radius: 1.0 },
+            certificate: Certificate::as_computed(side(gap), side(gap / 2.0), 1.0),
             calls: Calls { grad_x: gradients, ..Calls::default() },
             seconds: 0.0,
         }

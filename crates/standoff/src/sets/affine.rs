@@ -1,6 +1,6 @@
 //! The solutions of linear equations.
 
-use super::matrix::Matrix;
+use super::matrix::{GivenRows, Matrix, NormalisedRows};
 use super::span::Span;
 use super::{ConvexSet, refuse};
 use crate::{Error, Real, ops};
@@ -10,11 +10,15 @@ const DEPENDENT: f64 = 1e-12;
 /// Dependent equations must agree to this, relative to their right-hand sides.
 const CONSISTENT: f64 = 1e-9;
 
-/// `A z = b`, kept as `Q z = d` with orthonormal rows.
+/// `A z = b`, kept as given and as `Q z = d` with orthonormal rows.
 #[derive(Debug, Clone)]
 pub struct Affine {
+    given: GivenRows,
     basis: Matrix,
     rhs: Vec<f64>,
+    /// The factors `L Q` of the independent rows, and which rows of length one these are.
+    span: Span,
+    independent: Vec<usize>,
 }
 
 impl Affine {
@@ -22,7 +26,9 @@ impl Affine {
         if let Some(i) = b.iter().position(|v| !v.is_finite()) {
             return Err(refuse("affine", format!("b[{i}] is {}; give finite numbers", b[i])));
         }
-        let (a, b) = a.normalised("affine", b, |bi| bi == 0.0)?;
+        let NormalisedRows { rows, rhs: scaled_b, given } = a.normalised("affine", b, |bi| bi == 0.0)?;
+        let given = GivenRows { a, b: b.to_vec(), scaled: given };
+        let (a, b) = (rows, scaled_b);
         let cols = a.cols();
         let mut span = Span::new(cols);
         let (mut rests, mut left): (Vec<Vec<f64>>, Vec<usize>) =
@@ -51,7 +57,40 @@ impl Affine {
             }
         }
         let data: Vec<f64> = span.basis().flatten().copied().collect();
-        Ok(Self { basis: Matrix::new(span.rank(), cols, data)?, rhs })
+        Ok(Self { given, basis: Matrix::new(span.rank(), cols, data)?, rhs, span, independent: order })
+    }
+
+    /// The equations as given.
+    pub fn given(&self) -> &GivenRows {
+        &self.given
+    }
+
+    /// The given rows that are independent of each other, as far as rounding tells; the others depend on them.
+    pub(crate) fn independent_rows(&self) -> Vec<usize> {
+        self.independent.iter().map(|&i| self.given.scaled[i].0).collect()
+    }
+
+    /// About the shortest `z` with `A z = 1` in the independent row number `k` and 0 in the others.
+    pub(crate) fn inverse_column(&self, k: usize) -> Vec<f64> {
+        let mut rhs = vec![0.0; self.independent.len()];
+        rhs[k] = 1.0 / self.given.scaled[self.independent[k]].1;
+        let t = self.span.forward(rhs);
+        let mut z = vec![0.0; self.basis.cols()];
+        for (t, q) in t.iter().zip(self.basis.iter()) {
+            ops::axpy(*t, q, &mut z);
+        }
+        z
+    }
+
+    /// Multipliers `l` of the given rows for which `g + A^T l` is short: those of the projection of `-g` onto the row space.
+    pub(crate) fn multipliers(&self, g: &[f64]) -> Vec<f64> {
+        let mut t: Vec<f64> = self.basis.iter().map(|q| -ops::dot(q, g)).collect();
+        self.span.backward(&mut t);
+        let mut scaled = vec![0.0; self.given.scaled.len()];
+        for (&row, l) in self.independent.iter().zip(t) {
+            scaled[row] = l;
+        }
+        self.given.multipliers(&scaled)
     }
 
     /// Orthonormal rows `Q` with `{A z = b} = {Q z = d}`.

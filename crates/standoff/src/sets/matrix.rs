@@ -67,24 +67,26 @@ impl Matrix {
     }
 
     /// Checks the right-hand side of `set` against this matrix, scales every row to length one (which changes neither
-    /// `A z = b` nor `A z <= b`) and drops the rows of zeros for which `holds(b_i)`; any other row of zeros is an error.
+    /// `A z = b` nor `A z <= b`, rounding aside) and drops the rows of zeros for which `holds(b_i)`; any other row of zeros is an
+    /// error.
     pub(super) fn normalised(
-        self,
+        &self,
         set: &'static str,
         b: &[f64],
         holds: impl Fn(f64) -> bool,
-    ) -> Result<(Self, Vec<f64>), Error> {
+    ) -> Result<NormalisedRows, Error> {
         if b.len() != self.rows {
             let (got, want) = (b.len(), self.rows);
             return Err(refuse(set, format!("A has {want} rows, b has {got} entries; give one entry per row")));
         }
-        let (mut data, mut rhs) = (Vec::with_capacity(self.data.len()), Vec::with_capacity(b.len()));
+        let (mut data, mut rhs, mut given) = (Vec::with_capacity(self.data.len()), Vec::with_capacity(b.len()), Vec::new());
         for (i, (row, &bi)) in self.iter().zip(b).enumerate() {
             let norm = crate::ops::norm(row);
             if norm > 0.0 {
                 // Divisions: 1 / norm would overflow for the shortest rows.
                 data.extend(row.iter().map(|a| a / norm));
                 rhs.push(bi / norm);
+                given.push((i, norm));
                 if !(bi / norm).is_finite() {
                     return Err(refuse(set, format!("row {i} of A is too small beside b[{i}] = {bi}; rescale both")));
                 }
@@ -92,6 +94,37 @@ impl Matrix {
                 return Err(refuse(set, format!("row {i} of A is zero but b[{i}] = {bi}: the set is empty")));
             }
         }
-        Ok((Self { rows: rhs.len(), cols: self.cols, data }, rhs))
+        Ok(NormalisedRows { rows: Self { rows: rhs.len(), cols: self.cols, data }, rhs, given })
+    }
+}
+
+/// Rows of length one, with their right-hand sides.
+pub(super) struct NormalisedRows {
+    pub(super) rows: Matrix,
+    pub(super) rhs: Vec<f64>,
+    /// Per row: which row was given, and how long it was.
+    pub(super) given: Vec<(usize, f64)>,
+}
+
+/// A system of linear constraints exactly as given: what a proof is about.
+#[derive(Debug, Clone)]
+pub struct GivenRows {
+    /// `A`.
+    pub a: Matrix,
+    /// `b`.
+    pub b: Vec<f64>,
+    /// For every row of length one that computations use: the row given and its length.
+    pub(crate) scaled: Vec<(usize, f64)>,
+}
+
+impl GivenRows {
+    /// Multipliers of the given rows, from those of the rows of length one; what is not finite becomes 0.
+    pub(crate) fn multipliers(&self, of_scaled: &[f64]) -> Vec<f64> {
+        let mut l = vec![0.0; self.b.len()];
+        for ((row, length), m) in self.scaled.iter().zip(of_scaled) {
+            let value = m / length;
+            l[*row] = if value.is_finite() { value } else { 0.0 };
+        }
+        l
     }
 }

@@ -23,7 +23,7 @@ pub use boxed::BoxSet;
 pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
-pub use matrix::Matrix;
+pub use matrix::{GivenRows, Matrix};
 pub use polyhedron::Polyhedron;
 pub use product::Product;
 pub use simplex::Simplex;
@@ -52,6 +52,12 @@ pub trait ConvexSet<R: Real>: Send + Sync + std::fmt::Debug {
         let mut centre = vec![R::default(); self.dim()];
         self.centre(&mut centre);
         2.0 * self.radius_around(&centre)
+    }
+
+    /// How far a projection may be from the nearest point of the set, beyond rounding: for sets whose projection is itself the
+    /// result of an iteration.
+    fn accuracy(&self) -> f64 {
+        0.0
     }
 
     /// How far `v` is from the set; NaN if `v` has a NaN.

@@ -3,7 +3,7 @@
 
 use super::active::ActiveSet;
 use super::conic::{self, Ending};
-use super::matrix::Matrix;
+use super::matrix::{GivenRows, Matrix, NormalisedRows};
 use super::{ConvexSet, refuse};
 use crate::{Error, Real, ops};
 use clarabel::algebra::CscMatrix;
@@ -19,6 +19,7 @@ const WIDEN: f64 = 1e-8;
 /// `A z <= b`.
 #[derive(Debug)]
 pub struct Polyhedron {
+    given: GivenRows,
     rows: Matrix,
     rhs: Vec<f64>,
     columns: CscMatrix<f64>,
@@ -36,10 +37,11 @@ impl Polyhedron {
                 format!("b[{i}] is {}; give finite numbers, and leave out rows that always hold", b[i]),
             ));
         }
-        let (rows, rhs) = a.normalised("polyhedron", b, |bi| bi >= 0.0)?;
+        let NormalisedRows { rows, rhs, given } = a.normalised("polyhedron", b, |bi| bi >= 0.0)?;
+        let given = GivenRows { a, b: b.to_vec(), scaled: given };
         let columns = conic::columns(&rows);
         let cols = rows.cols();
-        let mut set = Self { rows, rhs, columns, centre: vec![0.0; cols], bounds: OnceLock::new() };
+        let mut set = Self { given, rows, rhs, columns, centre: vec![0.0; cols], bounds: OnceLock::new() };
         let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
         let mut centre = vec![0.0; cols];
         let ending = set.locate(&origin, &mut centre, &mut multipliers);
@@ -53,6 +55,24 @@ impl Polyhedron {
         }
         set.centre = centre;
         Ok(set)
+    }
+
+    /// The inequalities as given.
+    pub fn given(&self) -> &GivenRows {
+        &self.given
+    }
+
+    /// A point that satisfies every row of length one with `room` to spare, relative to its numbers, near `v`; `None` if none is found.
+    pub(crate) fn nearby_inside(&self, v: &[f64], room: f64) -> Option<Vec<f64>> {
+        let size = ops::norm(v);
+        let tight: Vec<f64> = self.rhs.iter().map(|b| b - room * (size + b.abs())).collect();
+        let mut active = ActiveSet::new(&self.rows, &tight, v);
+        if !active.run(self.steps()) {
+            return None;
+        }
+        let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; tight.len()]);
+        active.write(&mut z, &mut l);
+        Some(z)
     }
 
     /// The rows of `A`, scaled to length one; rows of zeros are left out.

@@ -181,7 +181,7 @@ fn all_three_equilibria_of_the_second_order_example_are_found_to_be_so() {
         let (gx, gy) = (-2.0 * x + 4.0 * y, 2.0 * y + 4.0 * x);
         let gap_x = gauge.measure(&x_set, &[x], &[gx], Side::Min, Ask::Exact);
         let gap_y = gauge.measure(&y_set, &[y], &[gy], Side::Max, Ask::Exact);
-        Certificate { x: gap_x, y: gap_y, radius: 1.0 }.epsilon()
+        Certificate::as_computed(gap_x, gap_y, 1.0).epsilon()
     };
     for (x, y) in [(0.0, 0.0), (-1.0, 2.0), (1.0, -2.0)] {
         assert_eq!(epsilon(x, y), 0.0);

@@ -46,12 +46,12 @@ fn a_nan_or_infinite_number_is_never_a_small_gap() {
 #[test]
 fn a_certificate_with_a_nan_proves_nothing() {
     for (x, y) in [(Gap::UNKNOWN, Gap::ZERO), (Gap::ZERO, Gap::UNKNOWN), (Gap::UNKNOWN, Gap::UNKNOWN)] {
-        let certificate = Certificate { x, y, radius: 1.0 };
+        let certificate = Certificate::as_computed(x, y, 1.0);
         assert!(certificate.epsilon().is_nan() && !certificate.proves(f64::INFINITY));
     }
     let (small, large) = (Gap { lower: 0.0, upper: 0.1 }, Gap { lower: 0.0, upper: 0.2 });
     for (x, y) in [(small, large), (large, small)] {
-        let certificate = Certificate { x, y, radius: 1.0 };
+        let certificate = Certificate::as_computed(x, y, 1.0);
         assert!(certificate.epsilon() == 0.2 && certificate.proves(0.2) && !certificate.proves(0.19));
     }
 }

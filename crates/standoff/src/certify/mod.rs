@@ -1,0 +1,309 @@
+//! The certificate of a pair: [`certify`] measures it from scratch, [`verify`] holds a claim against it.
+//!
+//! The upper bounds of X and Y are those of a multiplier (`docs/proofs.md`), evaluated with outward rounding, so that neither
+//! ill-conditioned sets nor a failed search can make them too small. If the game bounds the errors of its gradients (formulas do), the
+//! bounds hold for the exact gradients and the proof is [`Proof::Rigorous`]; otherwise they hold for the gradients as computed.
+
+mod bound;
+mod distance;
+mod inside;
+mod multipliers;
+mod projection;
+mod slopes;
+mod verify;
+
+pub use inside::outside;
+pub(crate) use inside::pull_inside;
+pub use multipliers::Multiplier;
+pub use verify::{Claim, Verdict, verify};
+
+use crate::enclosure::{EnclosedGradient, EnclosedGradients, Enclosure, KinkSlope, Number, Precision, Slopes};
+use crate::gap::{Ask, Gauge, Side};
+use crate::{Certificate, Error, Game, Gap, Need, Point, Proof, Real, Set};
+use multipliers::PathProof;
+
+/// Rounds of choosing slopes at kinks and multipliers in turn.
+const ROUNDS: usize = 4;
+/// How far outside its set, relative to the size of the set, a point of a simplex or an affine set may be by rounding: in units of
+/// the rounding of its numbers. 1e-12 for `f64`.
+const OUTSIDE_UNITS: f64 = 9e3;
+
+/// X and Y of a pair, measured from scratch with the best bounds there are. Wrong lengths panic; a radius that is not positive, and a
+/// value or gradient that is not finite, make the bounds NaN, which prove nothing.
+///
+/// ```
+/// use standoff::formula::FormulaGame;
+/// use standoff::{Point, Proof, certify};
+///
+/// let text = "objective = \"x*y - y^2\"\n[min.x]\nlower = -1\nupper = 1\n[max.y]\n";
+/// let mut game = FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}")))?;
+/// let certificate = certify(&mut game, &Point::new(&[0.0], &[0.0]), 1.0);
+/// assert!(certificate.proves(1e-12));
+/// assert_eq!(certificate.proof, Proof::Rigorous);
+/// # Ok::<(), standoff::Error>(())
+/// ```
+pub fn certify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Certificate {
+    Certifier::new(radius).certify(game, point).certificate
+}
+
+/// A certificate with everything that it rests on: what a proof file holds.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// `f` at the pair.
+    pub value: f64,
+    /// The certificate.
+    pub certificate: Certificate,
+    /// What proves the bound of X, set by set; absent where a set is known by its projection alone.
+    pub x: Option<Vec<Multiplier>>,
+    /// What proves the bound of Y.
+    pub y: Option<Vec<Multiplier>>,
+    /// The slopes used at kinks that are met exactly.
+    pub slopes: Slopes,
+    /// What rounding of the game's own gradients costs the bounds of X and Y; 0 where that is not known.
+    pub rounding: f64,
+    /// Whether a bound covers several slopes of a kink.
+    pub at_kink: bool,
+}
+
+/// As [`certify`], with the evidence.
+pub fn evidence<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Evidence {
+    Certifier::new(radius).certify(game, point)
+}
+
+/// Checks that a pair fits a game: lengths and finite numbers. For points that come from outside.
+pub fn check_point<G: Game + ?Sized>(game: &G, point: &Point<G::Real>) -> Result<(), Error> {
+    for (player, v, set) in [("x", &point.x, game.x_set()), ("y", &point.y, game.y_set())] {
+        if v.len() != set.dim() {
+            return Err(Error::StartLength { player, got: v.len(), want: set.dim() });
+        }
+        if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
+            return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
+        }
+    }
+    Ok(())
+}
+
+/// Measures pairs of one game; keeps the scratch space that takes.
+pub(crate) struct Certifier<R> {
+    radius: f64,
+    gauge: Gauge<R>,
+}
+
+/// One player's half of a measurement.
+struct Half {
+    gap: Gap,
+    multipliers: Option<Vec<Multiplier>>,
+    slopes: Vec<KinkSlope>,
+    outside: f64,
+}
+
+impl<R: Real> Certifier<R> {
+    pub(crate) fn new(radius: f64) -> Self {
+        Self { radius, gauge: Gauge::new(radius) }
+    }
+
+    /// The certificate of a pair, from scratch.
+    pub(crate) fn certify<G: Game<Real = R> + ?Sized>(&mut self, game: &mut G, z: &Point<R>) -> Evidence {
+        assert_eq!((z.x.len(), z.y.len()), (game.x_set().dim(), game.y_set().dim()));
+        if let Some(enclosed) = game.enclose(z, Precision::Double, &Slopes::default()) {
+            return self.with_enclosures(game, z, enclosed, Precision::Double);
+        }
+        let (mut gx, mut gy) = (vec![R::default(); z.x.len()], vec![R::default(); z.y.len()]);
+        game.whole();
+        game.fix(&z.x, Need::Gradients);
+        let value = game.grad_x(&z.y, &mut gx);
+        game.grad_y(&z.y, &mut gy);
+        self.as_measured(game, z, value, (&gx, &gy))
+    }
+
+    /// The certificate of a pair whose gradients can be enclosed: by the cheaper enclosures if they prove the goal. `None` for a game
+    /// without enclosures.
+    pub(crate) fn with_goal<G: Game<Real = R> + ?Sized>(&mut self, game: &mut G, z: &Point<R>, goal: f64) -> Option<Evidence> {
+        let fast = game.enclose(z, Precision::Fast, &Slopes::default())?;
+        let evidence = self.with_enclosures(game, z, fast, Precision::Fast);
+        if evidence.certificate.proves(goal) {
+            return Some(evidence);
+        }
+        let double = game.enclose(z, Precision::Double, &Slopes::default())?;
+        Some(self.with_enclosures(game, z, double, Precision::Double))
+    }
+
+    /// With gradients as the game computed them, plus the error that it states.
+    pub(crate) fn as_measured<G: Game<Real = R> + ?Sized>(
+        &mut self,
+        game: &G,
+        z: &Point<R>,
+        value: f64,
+        (gx, gy): (&[R], &[R]),
+    ) -> Evidence {
+        let error = game.grad_error();
+        let x = self.given(game.x_set(), &z.x, gx, Side::Min, error);
+        let y = self.given(game.y_set(), &z.y, gy, Side::Max, error);
+        assemble(value, Proof::AsComputed, self.radius, (x, y))
+    }
+
+    /// One player's gap for a gradient taken as it is.
+    fn given(&mut self, set: &Set<R>, point: &[R], gradient: &[R], side: Side, error: f64) -> Half {
+        let sign = if side == Side::Min { 1.0 } else { -1.0 };
+        let g: Vec<f64> = gradient.iter().map(|g| sign * g.to_f64()).collect();
+        let enclosed: Vec<Enclosure> = g.iter().map(|g| Enclosure::exact(*g)).collect();
+        let mut half = self.half(set, point, &g, &enclosed);
+        if half.multipliers.is_none() {
+            // A set that is known by its projection: the bound of the path, as computed.
+            half.gap = self.gauge.measure(set, point, gradient, side, Ask::Exact);
+        }
+        half.gap.upper += error * self.radius;
+        half.gap.lower = not_negative(half.gap.lower - error * self.radius);
+        half
+    }
+
+    fn with_enclosures<G: Game<Real = R> + ?Sized>(
+        &mut self,
+        game: &mut G,
+        z: &Point<R>,
+        first: EnclosedGradients,
+        precision: Precision,
+    ) -> Evidence {
+        let (mut x, mut covered_x) = (self.enclosed(game.x_set(), &z.x, &first.x, Side::Min), first.x.covers_a_kink);
+        let (mut y, mut covered_y) = (self.enclosed(game.y_set(), &z.y, &first.y, Side::Max), first.y.covers_a_kink);
+        let value = first.value.middle();
+        let mut at_hand = first;
+        for _ in 0..ROUNDS {
+            let slopes = Slopes {
+                x: self.better_slopes(game.x_set(), &z.x, (&at_hand.x, &x), Side::Min).unwrap_or_default(),
+                y: self.better_slopes(game.y_set(), &z.y, (&at_hand.y, &y), Side::Max).unwrap_or_default(),
+            };
+            if slopes == Slopes::default() {
+                break;
+            }
+            let Some(next) = game.enclose(z, precision, &slopes) else { break };
+            let new_x = self.enclosed(game.x_set(), &z.x, &next.x, Side::Min);
+            let new_y = self.enclosed(game.y_set(), &z.y, &next.y, Side::Max);
+            if new_x.gap.upper < x.gap.upper {
+                (x, covered_x) = (new_x, next.x.covers_a_kink);
+            }
+            if new_y.gap.upper < y.gap.upper {
+                (y, covered_y) = (new_y, next.y.covers_a_kink);
+            }
+            at_hand = next;
+        }
+        let rigorous = x.multipliers.is_some() && y.multipliers.is_some();
+        let proof = if rigorous { Proof::Rigorous } else { Proof::AsComputed };
+        let mut evidence = assemble(value, proof, self.radius, (x, y));
+        evidence.rounding = self.rounding(game, z, &at_hand);
+        evidence.at_kink = covered_x || covered_y;
+        evidence
+    }
+
+    /// How far the gradients that the game computes are from the enclosed ones, times the radius.
+    fn rounding<G: Game<Real = R> + ?Sized>(&self, game: &mut G, z: &Point<R>, enclosed: &EnclosedGradients) -> f64 {
+        let (mut gx, mut gy) = (vec![R::default(); z.x.len()], vec![R::default(); z.y.len()]);
+        game.fix(&z.x, Need::Gradients);
+        game.grad_x(&z.y, &mut gx);
+        game.grad_y(&z.y, &mut gy);
+        let apart = |g: &[R], of: &EnclosedGradient| {
+            let difference: Vec<Enclosure> =
+                g.iter().zip(&of.entries).map(|(g, e)| Enclosure::exact(g.to_f64()) - *e).collect();
+            crate::enclosure::norm(&difference).bounds().1
+        };
+        let (x, y) = (apart(&gx, &enclosed.x), apart(&gy, &enclosed.y));
+        self.radius * if x > y { x } else { y }
+    }
+
+    /// One player's gap for an enclosed gradient.
+    fn enclosed(&mut self, set: &Set<R>, point: &[R], gradient: &EnclosedGradient, side: Side) -> Half {
+        let flip = |e: Enclosure| if side == Side::Min { e } else { e.negated() };
+        let entries: Vec<Enclosure> = gradient.entries.iter().map(|e| flip(*e)).collect();
+        let g: Vec<f64> = entries.iter().map(|e| e.middle()).collect();
+        let mut half = self.half(set, point, &g, &entries);
+        if half.multipliers.is_none() {
+            let stored: Vec<R> = g.iter().map(|g| R::from_f64(*g)).collect();
+            half.gap = self.gauge.measure(set, point, &stored, Side::Min, Ask::Exact);
+        }
+        half.slopes = gradient.free.iter().map(|free| free.used.clone()).collect();
+        half
+    }
+
+    /// The gap of a gradient whose sign is that of a minimising player. Its middle `g` serves to find multipliers.
+    fn half(&mut self, set: &Set<R>, point: &[R], g: &[f64], enclosed: &[Enclosure]) -> Half {
+        let outside = outside(set, point);
+        let unknown = Half { gap: Gap::UNKNOWN, multipliers: None, slopes: Vec::new(), outside };
+        let usable = self.radius > 0.0 && self.radius.is_finite() && crate::ops::all_finite(point);
+        if !usable || !crate::ops::all_finite(g) {
+            // Without multipliers a set of one's own would be measured again.
+            return Half { multipliers: multipliers::zeros(set), ..unknown };
+        }
+        let Some(zeros) = multipliers::zeros(set) else { return unknown };
+        let x: Vec<f64> = point.iter().map(|v| v.to_f64()).collect();
+        let mut best = (bound::upper(set, &x, enclosed, &zeros, self.radius), zeros);
+        let mut lower = 0.0;
+        if best.0 > 0.0 {
+            // The gauge wants the set in its own kind of number; the path is the same.
+            let stored: Vec<R> = g.iter().map(|g| R::from_f64(*g)).collect();
+            let gap = self.gauge.measure(set, point, &stored, Side::Min, Ask::Exact);
+            lower = gap.lower;
+            let (tau, rows, unit) = self.gauge.proof();
+            let mut path = PathProof { tau: tau / unit, rows, unit };
+            if let Some(found) = multipliers::all(set, &x, g, &mut path) {
+                let upper = bound::upper(set, &x, enclosed, &found, self.radius);
+                if upper < best.0 {
+                    best = (upper, found);
+                }
+            }
+        }
+        let error = enclosed.iter().map(|e| Enclosure::exact(e.error())).collect::<Vec<_>>();
+        let doubt = self.radius * crate::enclosure::norm(&error).bounds().1;
+        let upper = if best.0.is_finite() { best.0 } else { f64::NAN };
+        let lower = not_negative(lower - doubt);
+        let gap = Gap { lower: if lower < upper { lower } else { upper }, upper };
+        Half { gap, multipliers: Some(best.1), slopes: Vec::new(), outside }
+    }
+
+    /// Slopes that make the bound smaller, for the multipliers at hand.
+    fn better_slopes(
+        &mut self,
+        set: &Set<R>,
+        point: &[R],
+        (gradient, half): (&EnclosedGradient, &Half),
+        side: Side,
+    ) -> Option<Vec<KinkSlope>> {
+        if gradient.free.is_empty() || !(half.gap.upper > 0.0) {
+            return None;
+        }
+        let sign = if side == Side::Min { 1.0 } else { -1.0 };
+        let n: Vec<f64> = multipliers::vector(set, half.multipliers.as_ref()?, point.len())?;
+        slopes::better(gradient, &n.into_iter().map(|n| sign * n).collect::<Vec<_>>())
+    }
+}
+
+fn not_negative(v: f64) -> f64 {
+    if v < 0.0 { 0.0 } else { v }
+}
+
+/// Both halves as one certificate.
+fn assemble(value: f64, proof: Proof, radius: f64, (x, y): (Half, Half)) -> Evidence {
+    let known = value.is_finite();
+    let gap = |half: &Half| if known { half.gap } else { Gap::UNKNOWN };
+    let certificate = Certificate { x: gap(&x), y: gap(&y), radius, proof, outside: [x.outside, y.outside] };
+    let slopes = Slopes { x: x.slopes, y: y.slopes };
+    Evidence { value, certificate, x: x.multipliers, y: y.multipliers, slopes, rounding: 0.0, at_kink: false }
+}
+
+/// Whether a point may count as a point of its set: exactly inside, or within rounding of a simplex or an affine set.
+pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) -> bool {
+    if outside == 0.0 {
+        return true;
+    }
+    let share = OUTSIDE_UNITS * R::UNIT_ROUNDOFF;
+    match set {
+        Set::Product(product) => product.blocks().all(|(block, range)| {
+            let part = &point[range];
+            is_admissible(block, part, self::outside(block, part))
+        }),
+        Set::Simplex(s) => outside <= share * s.scale(),
+        Set::Affine(_) => outside <= share * crate::ops::norm(point),
+        // Known by its projection: the projection is checked elsewhere.
+        Set::Custom(_) => outside <= share * (1.0 + crate::ops::norm(point)),
+        _ => false,
+    }
+}

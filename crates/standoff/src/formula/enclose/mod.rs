@@ -1,0 +1,155 @@
+//! The formula once more, with numbers that carry bounds of their errors: value and gradients for proofs. Slower than the tape and used
+//! once per candidate. Constants that were folded with rounding errors are computed here from what they are made of.
+
+mod backward;
+mod forward;
+mod kinks;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::graph::{Graph, Id, Kind, Reach};
+use super::op::Op;
+use crate::Point;
+use crate::enclosure::{EnclosedGradients, FastEnclosure, KinkSlope, Number, Precision, Slopes};
+
+/// Where a node's numbers come from.
+#[derive(Debug, Clone)]
+enum Origin {
+    /// Exact numbers of the file.
+    Constant(Range<usize>),
+    /// Entries of x or of y.
+    Variable(Reach, Range<usize>),
+    Apply(Op, [usize; 2]),
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    origin: Origin,
+    len: usize,
+    reach: Reach,
+    /// Its number among the kinks, if it is one.
+    kink: Option<usize>,
+}
+
+/// The graph of an objective, as far as the root needs it.
+#[derive(Debug)]
+pub(super) struct Program {
+    steps: Vec<Step>,
+    constants: Arc<Vec<f64>>,
+    dims: [usize; 2],
+}
+
+/// The numbers of a node.
+#[derive(Debug, Clone, Copy)]
+enum Numbers<'v, T> {
+    Exact(&'v [f64]),
+    Enclosed(&'v [T]),
+}
+
+impl<T: Number> Numbers<'_, T> {
+    #[inline(always)]
+    fn at(&self, i: usize) -> T {
+        match self {
+            Self::Exact(v) => T::exact(v[i]),
+            Self::Enclosed(v) => v[i],
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Exact(v) => v.len(),
+            Self::Enclosed(v) => v.len(),
+        }
+    }
+
+    /// Entry `i`, or the only one.
+    #[inline(always)]
+    fn stretched(&self, i: usize) -> T {
+        self.at(if self.len() == 1 { 0 } else { i })
+    }
+}
+
+/// All values at a pair.
+struct Values<'p, T> {
+    program: &'p Program,
+    z: &'p Point<f64>,
+    /// Empty for constants and variables.
+    known: Vec<Vec<T>>,
+}
+
+impl Program {
+    /// Keeps what the root needs. `constants` are those of the graph.
+    pub(super) fn new(graph: &Graph, root: Id, constants: Arc<Vec<f64>>) -> Self {
+        let made_by = |i: usize| match graph.nodes[i].kind {
+            Kind::Apply(op, args) => Some((op, args)),
+            _ => graph.nodes[i].rounded,
+        };
+        let mut place = vec![0; root.index() + 1];
+        let mut needed = vec![false; root.index() + 1];
+        needed[root.index()] = true;
+        for i in (0..=root.index()).rev() {
+            if let (true, Some((_, args))) = (needed[i], made_by(i)) {
+                args.iter().for_each(|id| needed[id.index()] = true);
+            }
+        }
+        let (mut steps, mut kinks) = (Vec::new(), 0);
+        for i in (0..=root.index()).filter(|&i| needed[i]) {
+            let node = &graph.nodes[i];
+            let len = node.shape.size();
+            let apply = |op, args: [Id; 2]| Origin::Apply(op, args.map(|id| place[id.index()]));
+            let origin = match (node.kind, node.rounded) {
+                (Kind::Apply(op, args), _) | (Kind::Constant(_), Some((op, args))) => apply(op, args),
+                (Kind::Variable(at), _) => Origin::Variable(node.reach, at..at + len),
+                (Kind::Constant(at), None) => Origin::Constant(at..at + len),
+            };
+            let is_kink = node.reach != Reach::NONE && matches!(&origin, Origin::Apply(op, _) if op.kink().is_some());
+            let kink = is_kink.then(|| {
+                kinks += 1;
+                kinks - 1
+            });
+            place[i] = steps.len();
+            steps.push(Step { origin, len, reach: node.reach, kink });
+        }
+        Self { steps, constants, dims: graph.dims }
+    }
+
+    /// Value and gradients at a pair.
+    pub(super) fn enclose(&self, z: &Point<f64>, precision: Precision, slopes: &Slopes) -> EnclosedGradients {
+        match precision {
+            Precision::Fast => self.enclose_as::<FastEnclosure>(z, slopes),
+            Precision::Double => self.enclose_as::<crate::enclosure::Enclosure>(z, slopes),
+        }
+    }
+
+    fn enclose_as<T: Number>(&self, z: &Point<f64>, slopes: &Slopes) -> EnclosedGradients {
+        let values = Values::<T>::at(self, z);
+        let value = values.of(self.steps.len() - 1).at(0).widened();
+        let gradient = |player, slopes: &[KinkSlope]| values.gradient(player, slopes);
+        EnclosedGradients { value, x: gradient(Reach::X, &slopes.x), y: gradient(Reach::Y, &slopes.y) }
+    }
+}
+
+impl<'p, T: Number> Values<'p, T> {
+    /// The forward pass.
+    fn at(program: &'p Program, z: &'p Point<f64>) -> Self {
+        let mut values = Self { program, z, known: Vec::with_capacity(program.steps.len()) };
+        for step in &program.steps {
+            let out = match step.origin {
+                Origin::Apply(op, [a, b]) => forward::apply(op, values.of(a), values.of(b), step.len),
+                _ => Vec::new(),
+            };
+            values.known.push(out);
+        }
+        values
+    }
+
+    fn of(&self, step: usize) -> Numbers<'_, T> {
+        match &self.program.steps[step].origin {
+            Origin::Constant(range) => Numbers::Exact(&self.program.constants[range.clone()]),
+            Origin::Variable(player, range) if *player == Reach::X => Numbers::Exact(&self.z.x[range.clone()]),
+            Origin::Variable(_, range) => Numbers::Exact(&self.z.y[range.clone()]),
+            Origin::Apply(..) => Numbers::Enclosed(&self.known[step]),
+        }
+    }
+}
