@@ -2,6 +2,9 @@
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
+
+import mpmath
 
 UNIT = "lower = -1\nupper = 1"
 WIDE = "lower = -100\nupper = 100"
@@ -30,6 +33,11 @@ def scalar(kind, name, objective, at, why, limits=WIDE, **more):
 
 def vector(kind, name, objective, at, why, limits=FREE, **more):
     return Case(kind, name, objective, [float(e) for e in at], why, limits, vector=True, **more)
+
+
+def cosine(shift, at):
+    """cos(shift + at), with the sum exact."""
+    return float(mpmath.cos(mpmath.mpf(shift) + at))
 
 
 def cancellation():
@@ -63,17 +71,19 @@ def cancellation():
     tiny = "the difference is below the rounding of its terms"
     functions = {
         "exp": "exp(1e-17) - 1", "log": "log(1 + 1e-17)", "cos": "2e17*(1 - cos(1e-17))", "sqrt": "2*(sqrt(1 + 1e-17) - 1)",
-        "sigmoid": "4*(sigmoid(1e-17) - 0.5)", "atan": "1e17*(atan(2e17) - atan(1e17))", "cosh": "1e17*(cosh(1e-17) - 1)",
+        "sigmoid": "4*(sigmoid(1e-17) - 0.5)", "atan": "2*(atan(2e17) - atan(1e17))", "cosh": "1e17*(cosh(1e-17) - 1)",
         "softplus": "2*(softplus(1e-17) - softplus(0))", "square": "(1 + 1e-17)^2 - 1", "quotient": "1/(1 - 1e-17) - 1",
     }
     for name, f in functions.items():
         yield scalar(k, f"near-one-{name}", f"1e17*({f})*v", 0, tiny)
-    for n, (shift, at) in enumerate([(1e17, 1.5), (1e17, -4.25), (1e18, 30.5), (2e17, 7.75), (3e16, 0.75)]):
+    for n, shift in enumerate([1e17, 1e18, 2e17, 3e17, 7e17]):
+        at = max((i / 4 for i in range(30)), key=lambda at: abs(cosine(shift, at)) - abs(math.cos(shift + at)))
         yield scalar(k, f"sine-{n}", f"sin(v + {shift:.0f})", at, "v is rounded away or to another phase inside the sine")
     for n, e in enumerate([27, 28, 29]):
         yield scalar(k, f"expanded-cube-{n}", f"{4**e}*(v^3 - 3*v^2 + 3*v - 1)", 1 + 2.0**-e,
                      "an expanded (v - 1)^3 near its root: the slope is 3")
-    for n, c in enumerate([[0.1, 0.7, -0.8], [0.3, 0.6, -0.9], [0.1, 0.3, -0.4], [0.7, 0.1, -0.8]]):
+    tenths = [[i / 10, j / 10, -(i + j) / 10] for i in range(1, 10) for j in range(i + 1, 10)]
+    for n, c in enumerate([c for c in tenths if c[0] + c[1] + c[2] == 0 != sum(map(Fraction, c))][:4]):
         yield scalar(k, f"decimals-{n}", "1e17*sum(c)*v", 0, "the doubles nearest to these decimals do not add up to 0",
                      data={"c": c})
 
@@ -83,16 +93,16 @@ def saturation():
     k = "saturation"
     flat = "the function is flat in floating point; its slope times the factor is not small"
     for n, (scale, inner, at) in enumerate([
-        (1e3, 1e11, 3.8e-10), (1e3, 1e11, 3.75e-10), (1e5, 1e11, 4e-10), (1e8, 1e9, 4.5e-8), (1e10, 1e3, 0.04), (1e20, 1, 50),
-        (1e30, 10, 7), (1e12, 1e5, 5e-4),
+        (1e3, 1e11, 3.8e-10), (1e3, 1e11, 3.75e-10), (1e5, 1e11, 4e-10), (1e8, 1e9, 4.5e-8), (1e14, 1e3, 0.04), (1e20, 1, 50),
+        (1e30, 10, 7), (1e16, 1e5, 5e-4),
     ]):
         yield scalar(k, f"sigmoid-{n}", f"{scale:.0e}*sigmoid({inner:.0e}*v)", at, flat)
     for n, (scale, shift) in enumerate([(1e15, 20), (1e17, 21), (1e20, 24), (1e24, 30), (1e36, 42)]):
         yield scalar(k, f"tanh-{n}", f"{scale:.0e}*tanh({shift} + v)", 0, flat)
-    yield scalar(k, "tanh-inner", "1e6*tanh(1e9*v)", 2.5e-8, flat)
+    yield scalar(k, "tanh-inner", "1e12*tanh(1e9*v)", 2.5e-8, flat)
     yield scalar(k, "tanh-nested", "1e45*tanh(1e3*tanh(v))", 0.05, flat)
     yield scalar(k, "tanh-of-square", "1e20*tanh(v^2)", 5, flat)
-    yield scalar(k, "sigmoid-of-sigmoid", "1e40*sigmoid(100*sigmoid(v))", 5, flat)
+    yield scalar(k, "sigmoid-of-sigmoid", "1e44*sigmoid(100*sigmoid(v))", 5, flat)
     yield scalar(k, "softplus-minus-line-0", "1e20*(v - softplus(v))", 50, "1 - sigmoid(50) is 0 in floating point")
     yield scalar(k, "softplus-minus-line-1", "1e18*(softplus(v) - v)", 42, "1 - sigmoid(42) is 0 in floating point")
     yield scalar(k, "softplus-constant", "5e21*(softplus(50) - 50)*v", 0, "softplus(50) - 50 is exp(-50)")
@@ -198,9 +208,31 @@ def scales():
     yield scalar(k, "ratio-of-squares", "(1e-200*v)^2/((1e-200)^2)", 1, "both squares underflow", FREE)
 
 
+def rotated(k, n, d):
+    """A wedge between rows that are d apart, turned by an angle whose sine is 3/5; f gains `1 - part` along the second row."""
+    row = [3 - 4 * d, 4 + 3 * d]
+    wedge = f"set = {{ polyhedron = {{ A = [[3, 4], {row!r}], b = 0 }} }}"
+    for part in (0.5, 0.9, 0.99):
+        c = [-(0.6 * part / d - 0.8), -(0.8 * part / d + 0.6)]
+        yield vector(k, f"wedge-rotated-{n}-{part}", "c @ v", [0, 0], "the two multipliers are large and differ in sign", wedge,
+                     data={"c": c}, extra=[[-row[1], row[0]]])
+
+
+def ill_conditioned(k):
+    """Hilbert's and Vandermonde's rows; the objective is a large combination of the rows plus a small vector."""
+    for rows, columns in [(2, 4), (3, 5), (4, 6), (5, 7), (6, 8), (7, 9)]:
+        hilbert = [[1 / (i + j + 1) for j in range(columns)] for i in range(rows)]
+        powers = [[float((j + 1) ** i) for j in range(columns)] for i in range(rows)]
+        for name, a in (("hilbert", hilbert), ("vandermonde", powers)):
+            c = [1e6 * sum((-1) ** i * row[j] for i, row in enumerate(a)) + (j % 3 - 1) for j in range(columns)]
+            yield vector(k, f"{name}-{rows}", "c @ v", [0] * columns, "the gradient is nearly in the span of nearly dependent rows",
+                         f"set = {{ affine = {{ A = {a!r}, b = 0 }} }}", data={"c": c})
+
+
 def conditioning():
     """Affine sets and polyhedra with rows that are nearly parallel."""
     k = "conditioning"
+    yield from ill_conditioned(k)
     for n, d in enumerate([3e-11, 1e-12, 1e-9, 2e-13, 1e-14]):
         row = f"[[1, 1, 0], [1, {1 + d!r}, 0]]"
         yield vector(k, f"affine-free-entry-{n}", "1e10*v[0] + 1e10*v[1] + v[2]", [0, 0, 0], "only the last entry may move",
@@ -222,6 +254,7 @@ def conditioning():
                      extra=[[d, 1]])
         three = f"set = {{ polyhedron = {{ A = [[1, 0, 0], [1, {d!r}, 0], [1, 0, {d!r}]], b = 0 }} }}"
         yield vector(k, f"three-rows-{n}", "-v[1] - v[2]", [0, 0, 0], "three nearly parallel rows", three, extra=[[-d, 1, 1]])
+        yield from rotated(k, n, d)
         slab = f"set = {{ polyhedron = {{ A = [[1, 0], [-1, {-d!r}]], b = 0 }} }}"
         yield vector(k, f"needle-{n}", "-v[1]", [0, 0], "a needle: only steps near (0, 1) are feasible", slab)
 
@@ -232,7 +265,8 @@ def outside():
     out = "the point is outside its set"
 
     def put(name, at, limits, why=out):
-        objective = "v[0]" if isinstance(at, list) else "v"
+        # f falls outwards, so that a certificate that trusts the point finds little to gain.
+        objective = "-v" if not isinstance(at, list) else "-sum(v)" if any(at[1:]) else "-v[0]"
         make = vector if isinstance(at, list) else scalar
         return make(k, name, objective, at, why, limits, outside=True)
 
@@ -243,7 +277,7 @@ def outside():
         yield put(f"simplex-{n}", [at, 0, 0], f"set = {{ simplex = {{ scale = {upper} }} }}")
         yield put(f"halfspace-{n}", [at, 0], f"set = {{ halfspace = {{ a = [1, 0], b = {upper} }} }}")
         yield put(f"polyhedron-{n}", [at, at], f"set = {{ polyhedron = {{ A = [[1, 1], [-1, 0]], b = [{upper}, 0] }} }}")
-    yield put("box-below", -1e-8, "lower = 0\nupper = 1e-9")
+    yield put("box-below", -1e-8, "lower = -1e-9\nupper = 0")
     yield put("box-second-entry", [0.5, 3e-10], "lower = 0\nupper = [1, 1e-10]")
     yield put("box-point", 1e-8, "lower = 0\nupper = 0", "the set is one point")
     yield put("box-far-from-zero", 1e17 + 64, "lower = 1e17\nupper = 1e17", "the set is one point far from 0")

@@ -1,4 +1,6 @@
-"""Writes the hostile games for the certificate: `python3 make.py`, in this folder, with mpmath installed. The tests do not run it.
+"""Writes the hostile games for the certificate: `python3 make.py [KIND...]`, in this folder, with mpmath installed.
+
+The tests do not run it; it takes about 5 minutes.
 
 Each file is a game of one kind, with a point and the truth about it in its first lines:
 
@@ -15,6 +17,7 @@ Every case is written twice: NAME-min.toml, where the hostile variable minimises
 import json
 import re
 import shutil
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -65,7 +68,10 @@ def write(case, side):
 
 
 def main():
+    wanted = sys.argv[1:]
     for kind in cases.ALL:
+        if wanted and kind.__name__ not in wanted:
+            continue
         folder = HERE / kind.__name__
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
