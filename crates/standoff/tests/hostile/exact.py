@@ -49,7 +49,11 @@ class Array(list):
         return Array(e.map(f) if isinstance(e, Array) else f(e) for e in self)
 
     def zip(self, o, f):
-        return Array(f(a, b) for a, b in zip(self, o, strict=True)) if isinstance(o, Array) else self.map(lambda a: f(a, o))
+        return (
+            Array(f(a, b) for a, b in zip(self, o, strict=True))
+            if isinstance(o, Array)
+            else self.map(lambda a: f(a, o))
+        )
 
     def __add__(self, o):
         return self.zip(o, lambda a, b: a + b)
@@ -172,11 +176,13 @@ class Game:
         names = dict(FUNCTIONS) | {name: constant(value) for name, value in self.file.get("data", {}).items()}
         for side, variable in (("x", self.x), ("y", self.y)):
             along = direction if side == player else [0] * len(point[side])
-            entries = Array(Dual(v, mpf(d.numerator) / d.denominator if d else 0) for v, d in zip(point[side], along, strict=True))
+            entries = Array(
+                Dual(v, mpf(d.numerator) / d.denominator if d else 0) for v, d in zip(point[side], along, strict=True)
+            )
             table = self.file["min" if side == "x" else "max"][variable]
             names[variable] = entries if "dim" in table else entries[0]
         code = NUMBER.sub(r"N('\1')", self.file["objective"].replace("^", "**"))
-        return eval(code, {"__builtins__": {}}, names).d  # noqa: S307: the objectives are those of cases.py
+        return eval(code, {"__builtins__": {}}, names).d  # the objectives are those of cases.py
 
     def contains(self, player, v):
         """Whether a vector of fractions is in the player's set, exactly."""
@@ -261,7 +267,9 @@ def directions(game, point, player, extra):
 def longest(game, point, player, d):
     """A step length t, nearly the largest, with `x + t d` in the set and `t ||d|| <= 1`."""
     x = [Fraction(e) for e in point[player]]
-    most = rational(1 / mpmath.sqrt(sum((mpf(e.numerator) / e.denominator) ** 2 for e in d))) * (1 - Fraction(1, 10**30))
+    most = rational(1 / mpmath.sqrt(sum((mpf(e.numerator) / e.denominator) ** 2 for e in d))) * (
+        1 - Fraction(1, 10**30)
+    )
 
     def fits(t):
         return game.contains(player, [e + t * s for e, s in zip(x, d, strict=True)])

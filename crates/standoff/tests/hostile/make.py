@@ -7,10 +7,10 @@ Each file is a game of one kind, with a point and the truth about it in its firs
     # point: {"x": [...], "y": [...]}
     # truth: X >= number, Y >= number        or        # truth: outside
 
-X is the most that x gains to first order by a feasible step of length at most 1, Y the same for y; at a kink, by the one-sided
-directional derivative. The numbers are lower bounds: exact.py exhibits a feasible step (checked with fractions) and differentiates
-along it with 1500 digits. `outside` means that a player's point is not in its set, exactly. A certificate is wrong if its upper bound
-of X or Y is below the number, or if it claims anything small for a point outside.
+X is the most that x gains to first order by a feasible step of length at most 1, Y the same for y. At a kink, the one-sided
+directional derivative counts. The numbers are lower bounds: exact.py exhibits a feasible step (checked with fractions) and
+differentiates along it with 1500 digits. `outside` means that a player's point is not in its set, exactly. A certificate is
+wrong if its upper bound of X or Y is below the number, or if it claims a small gap for a point outside.
 Every case is written twice: NAME-min.toml, where the hostile variable minimises, and NAME-max.toml, where it maximises.
 """
 
