@@ -14,7 +14,8 @@ use crate::screen::{NAME, Screen, paint};
 #[command(after_help = "\
 Examples:
   standoff zoo
-  standoff solve zoo:kink        # play one of them")]
+  standoff solve zoo:kink        # play one of them
+Most of them are also formula files: examples/zoo/NAME.toml in the source folder")]
 pub(crate) struct ZooArgs {}
 
 pub(crate) fn run(_args: &ZooArgs, screen: &mut Screen) -> Result<Exit> {
