@@ -241,10 +241,12 @@ impl<R: Real> Certifier<R> {
             // The gauge wants the set in its own kind of number; the path is the same.
             let stored: Vec<R> = g.iter().map(|g| R::from_f64(*g)).collect();
             let gap = self.gauge.measure(set, point, &stored, Side::Min, Ask::Exact);
-            lower = gap.lower;
+            lower = if gap.lower > 0.0 { gap.lower } else { 0.0 };
             let (tau, rows, unit) = self.gauge.proof();
             let mut path = PathProof { tau: tau / unit, rows, unit };
-            if let Some(found) = multipliers::all(set, &x, g, &mut path) {
+            // A point that is clearly outside is not measured by the gauge.
+            let found = if gap.upper.is_nan() { None } else { multipliers::all(set, &x, g, &mut path) };
+            if let Some(found) = found {
                 let upper = bound::upper(set, &x, enclosed, &found, self.radius);
                 if upper < best.0 {
                     best = (upper, found);

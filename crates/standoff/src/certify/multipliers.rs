@@ -42,7 +42,7 @@ pub(super) fn all<R: Real>(set: &Set<R>, x: &[f64], g: &[f64], path: &mut PathPr
         Set::Halfspace(h) => Multiplier::Rows(vec![plane(h, x, g, tau)]),
         Set::Affine(a) => Multiplier::Rows(affine(a, g)),
         Set::Polyhedron(p) => {
-            let (own, rest) = path.rows.split_at(p.rhs().len());
+            let (own, rest) = path.rows.split_at_checked(p.rhs().len())?;
             path.rows = rest;
             let scaled: Vec<f64> = own.iter().map(|l| if *l > 0.0 { l * path.unit } else { 0.0 }).collect();
             Multiplier::Rows(p.given().multipliers(&scaled))

@@ -109,7 +109,10 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
     }
 
     fn sinh(self) -> Self {
-        // With m = exp(v) - 1: (m + m/(m + 1))/2 keeps its digits near 0.
+        // With m = exp(v) - 1: (m + m/(m + 1))/2 keeps its digits near 0 and for large v; odd, for negative v.
+        if self.bounds().1 < 0.0 {
+            return self.negated().sinh().negated();
+        }
         let m = self.expm1();
         let two = Self::exact(2.0);
         m.plus(m.over(m.plus(Self::exact(1.0)))).over(two)
