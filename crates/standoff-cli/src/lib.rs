@@ -11,6 +11,7 @@ pub mod number;
 pub mod parse;
 pub mod plot;
 pub mod point;
+mod proof_file;
 pub mod robust;
 pub mod source;
 pub mod system;

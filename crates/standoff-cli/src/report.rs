@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use standoff::check::Derivatives;
-use standoff::{Certificate, Gap, Point, Solution, StopReason};
+use standoff::{Certificate, Gap, Point, Proof, Solution, StopReason};
 
 use crate::layout::{Layout, to_json};
 use crate::number::{self, count, duration, lower, plural, short, upper};
@@ -17,6 +17,7 @@ pub(crate) struct Report<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) eps: f64,
     pub(crate) method: &'a str,
+    pub(crate) warnings: &'a [String],
 }
 
 impl Report<'_> {
@@ -28,7 +29,11 @@ impl Report<'_> {
             "value": s.value,
             "min": to_json(&self.layout.min, &s.point.x),
             "max": to_json(&self.layout.max, &s.point.y),
+            "proof": s.certificate.proof.name(),
             "gap": gap_json(&s.certificate),
+            "smallest_eps": s.certificate.epsilon(),
+            "outside": { "min": s.certificate.outside[0], "max": s.certificate.outside[1] },
+            "warnings": self.warnings,
             "eps": self.eps,
             "radius": s.certificate.radius,
             "calls": { "value": s.calls.value, "grad_x": s.calls.grad_x, "grad_y": s.calls.grad_y },
@@ -43,6 +48,10 @@ impl Report<'_> {
         let s = self.solution;
         let style = if s.reason == StopReason::Converged { GOOD } else { WARN };
         let mut out = format!("{}: {}\n\n", paint(style, s.reason.name()), s.reason.advice());
+        if let StopReason::RoundingLimit = s.reason {
+            let smallest = upper(s.certificate.epsilon());
+            let _ = writeln!(out, "the smallest eps that can be proven at this point is {smallest}\n");
+        }
         let _ = writeln!(out, "{}  {}", label("value"), short(s.value));
         out.push_str(&variables(self.layout, &s.point, whole));
         out.push('\n');
@@ -106,6 +115,16 @@ pub(crate) fn certificate(c: &Certificate, eps: f64) -> String {
         short(eps),
         paint(DIM, &format!("by a step of length at most {}", short(c.radius)))
     );
+    let (proof, meaning) = match c.proof {
+        Proof::Rigorous => ("rigorous", "the bounds hold in spite of all rounding errors"),
+        Proof::AsComputed => ("as computed", "the bounds hold for the gradients as computed"),
+    };
+    let _ = writeln!(out, "{}  {proof:<24}  {}", label("proof"), paint(DIM, meaning));
+    let farthest = if c.outside[0] >= c.outside[1] { c.outside[0] } else { c.outside[1] };
+    if farthest > 0.0 {
+        let note = paint(DIM, "how far the point may be from its sets, by rounding");
+        let _ = writeln!(out, "{}  {:<24}  {note}", label("outside"), format!("at most {}", upper(farthest)));
+    }
     out
 }
 

@@ -1,5 +1,6 @@
 //! Where a game comes from: a file, standard input, or the zoo.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use standoff::{Constants, Error, Game, Need, Point, zoo};
 
 use crate::files;
 use crate::layout::{Layout, Slot};
+use crate::proof_file::GameFiles;
 
 /// What the user wrote in place of `GAME`.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,8 @@ pub struct Loaded {
     pub constants: Option<Constants>,
     /// What the user should know about it.
     pub warnings: Vec<String>,
+    /// The files it was read from; nothing for a game of the zoo.
+    pub files: Option<GameFiles>,
 }
 
 impl Loaded {
@@ -91,20 +95,31 @@ fn from_zoo(name: &str) -> Result<Loaded> {
     };
     let made = (entry.make)();
     let layout = Layout::plain(made.start.x.len(), made.start.y.len());
-    Ok(Loaded { game: made.game, start: made.start, layout, constants: made.constants, warnings: Vec::new() })
+    Ok(Loaded { game: made.game, start: made.start, layout, constants: made.constants, warnings: Vec::new(), files: None })
 }
 
 /// A game file.
 pub fn formula(path: &Path) -> Result<FormulaGame> {
+    Ok(formula_and_files(path)?.0)
+}
+
+fn formula_and_files(path: &Path) -> Result<(FormulaGame, GameFiles)> {
     let text = files::text(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut read = |name: &str| files::bytes(&folder.join(name), files::MAX_DATA).map_err(|error| error.to_string());
-    FormulaGame::from_toml(&text, &mut read).map_err(|error| anyhow!("{}: {error}", files::name(path)))
+    let mut seen = BTreeMap::new();
+    let mut read = |name: &str| {
+        let bytes = files::bytes(&folder.join(name), files::MAX_DATA).map_err(|error| error.to_string())?;
+        seen.insert(name.to_owned(), bytes.clone());
+        Ok(bytes)
+    };
+    let game = FormulaGame::from_toml(&text, &mut read).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
+    Ok((game, GameFiles { toml: text, files: seen }))
 }
 
 fn from_file(path: &Path) -> Result<Loaded> {
-    let game = formula(path)?;
+    let (game, files) = formula_and_files(path)?;
     Ok(Loaded {
+        files: Some(files),
         start: game.start(),
         layout: Layout { min: slots(game.min_variables()), max: slots(game.max_variables()) },
         constants: game.constants(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, ValueHint};
 use standoff::methods::METHODS;
@@ -15,7 +15,7 @@ use crate::report::Report;
 use crate::screen::Screen;
 use crate::source::{Loaded, Source};
 use crate::trace::TraceFile;
-use crate::{Exit, constants, interrupt, parse};
+use crate::{Exit, constants, files, interrupt, parse, proof_file};
 
 /// Where a method's inner loops stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,6 +34,7 @@ Examples:
   standoff solve game.toml --eps 1e-6 --json > result.json
   standoff solve zoo:kink --method regularised --trace kink.csv
   standoff solve game.toml --start result.json --time-limit 60
+  standoff solve game.toml --proof-file proof.json && python3 tools/check_proof.py proof.json
   standoff solve game.toml --method multistep --constants L11=5.1,L12=2.9,L22=2,mu=2
 
 Ctrl-C ends the run with the best point so far; a second one ends at once.")]
@@ -102,6 +103,10 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "FILE.csv", value_hint = ValueHint::FilePath)]
     trace: Option<PathBuf>,
 
+    /// Write the proof of the result, for `tools/check_proof.py`; only for game files
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    proof_file: Option<PathBuf>,
+
     /// Say what is being solved, and show every entry of long vectors
     #[arg(short, long)]
     verbose: bool,
@@ -114,14 +119,32 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         PointFile::refuse_shared_stdin(&args.game, path)?;
         loaded.start = PointFile::read(path)?.point(&loaded.layout)?;
     }
+    if let Some(path) = &args.proof_file {
+        if loaded.files.is_none() {
+            bail!("{} has gradients as computed, without bounds of their errors: only a game file can have a proof file", args.game);
+        }
+        files::writable(path)?;
+    }
     let mut settings = args.settings(&mut loaded)?;
     let mut method = settings.method.build(&loaded.game, &settings).map_err(with_options)?;
     args.announce(&loaded, &settings, screen);
     settings.interrupt = Some(interrupt::flag()?);
     let mut watch = Watch::new(args.trace.as_deref(), screen)?;
-    let solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
+    let mut solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
     watch.clear();
-    let report = Report { solution: &solution, layout: &loaded.layout, eps: args.eps, method: &args.method };
+    if let (Some(path), Some(read)) = (&args.proof_file, &loaded.files) {
+        let evidence = standoff::certify::evidence(&mut loaded.game, &solution.point, args.radius);
+        solution.certificate = evidence.certificate;
+        proof_file::write(path, read, &solution.point, &evidence)?;
+        screen.note(&format!("proof file: {}", files::name(path)));
+    }
+    let report = Report {
+        solution: &solution,
+        layout: &loaded.layout,
+        eps: args.eps,
+        method: &args.method,
+        warnings: &loaded.warnings,
+    };
     let text = if args.json { format!("{}\n", report.json()) } else { report.human(args.verbose) };
     screen.result(&text)?;
     watch.finish()?;

@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use crate::point::PointFile;
 use crate::screen::Screen;
 use crate::source::Source;
-use crate::verdict::{Claim, Verdict};
+use crate::verdict::FileClaim;
 use crate::{Exit, parse};
 
 /// The arguments of `standoff verify`.
@@ -21,8 +21,9 @@ Examples:
   standoff solve game.toml --json | standoff verify game.toml --point -
 
 A point of one's own is {\"min\": {name: number or list}, \"max\": {name: number or list}}.
-Verified means: the point lies in the sets, X and Y are at most eps, the derivatives agree with
-central differences, and what the file claims of the value, X and Y is true.")]
+Verified means: the point lies in the sets, X and Y are at most eps, and what the file claims of the
+value, X and Y is true. For a game file the bounds account for every rounding error (proof: rigorous).
+For other games they hold for the gradients as computed, which must agree with central differences.")]
 pub(crate) struct VerifyArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
     #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
@@ -55,12 +56,12 @@ pub(crate) fn run(args: &VerifyArgs, screen: &mut Screen) -> Result<Exit> {
     loaded.warnings.iter().for_each(|text| screen.warn(text));
     let file = PointFile::read(&args.point)?;
     let point = file.point(&loaded.layout)?;
-    let claim = Claim::new(&file, args.eps, args.radius)?;
-    let verdict = Verdict::reach(&mut loaded.game, &point, &claim);
+    let claim = FileClaim::new(&file, args.eps, args.radius)?;
+    let verdict = standoff::verify(&mut loaded.game, &point, &claim.claim)?;
     let text = if args.json {
-        format!("{}\n", verdict.json(&claim))
+        format!("{}\n", claim.json(&verdict))
     } else {
-        verdict.human(&claim, &loaded.layout, &point, args.verbose)
+        claim.human(&verdict, &loaded.layout, &point, args.verbose)
     };
     screen.result(&text)?;
     Ok(if verdict.verified() { Exit::Done } else { Exit::Unmet })

@@ -10,8 +10,8 @@
 use super::batches::Batches;
 use super::{Batching, Labelled, Ramp};
 use crate::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Region};
-use standoff::gap::{Ask as Exactly, Gauge, Side};
-use standoff::{Certificate, Game, Need, Set};
+use standoff::certify::with_gradients;
+use standoff::{Certificate, Game, Need, Point, Set};
 use std::sync::Arc;
 
 /// What interval-bound training may be told.
@@ -129,12 +129,9 @@ impl IntervalGame {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let mut gauge = Gauge::default();
-        let x_gap = gauge.measure(&self.x_set, x, &gx, Side::Min, Exactly::Exact);
-        let y_gap = gauge.measure(&self.y_set, &y, &gy, Side::Max, Exactly::Exact);
         Ok(IntervalMeasured {
             value,
-            certificate: Certificate { x: x_gap, y: y_gap, radius: 1.0 },
+            certificate: with_gradients(self, &Point::new(x, &y), value, (&gx, &gy), 1.0),
             images: self.batches.rows().len(),
             natural: self.natural.group_correct[0],
             certified: self.bounds.group_certified[0],

@@ -2,10 +2,10 @@
 
 use super::RobustGame;
 use crate::Error;
-use standoff::gap::{Ask, Gauge, Side};
+use standoff::certify::with_gradients;
 use standoff::inner::{Exact, Regulariser};
 use standoff::oracle::Limits;
-use standoff::{Certificate, Game, Need, Oracle};
+use standoff::{Certificate, Game, Need, Oracle, Point};
 
 /// How many images are classified as labelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,16 +50,13 @@ impl RobustGame {
         let answered = Exact::new(y.len()).run(&mut f, &mut y, &Regulariser { lambda, centre });
         let value = f.peek_grad_x(&y, &mut gx);
         f.peek_grad_y(&y, &mut gy);
-        let mut gauge = Gauge::default();
-        let x_gap = gauge.measure(f.x_set(), x, &gx, Side::Min, Ask::Exact);
-        let y_gap = gauge.measure(f.y_set(), &y, &gy, Side::Max, Ask::Exact);
         if let Some(error) = self.error() {
             return Err(error.clone());
         }
         if !(answered && value.is_finite()) {
             return Err(Error::NonFinite(format!("the value of the game is {value}")));
         }
-        let certificate = Certificate { x: x_gap, y: y_gap, radius: 1.0 };
+        let certificate = with_gradients(self, &Point::new(x, &y), value, (&gx, &gy), 1.0);
         Ok(Measured { value, certificate, tally: self.tally(), y })
     }
 }

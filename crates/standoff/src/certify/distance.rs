@@ -6,7 +6,11 @@
 
 use super::bound::dot;
 use crate::enclosure::{Enclosure, Number, norm};
-use crate::sets::{Affine, GivenRows};
+use crate::sets::{Affine, GivenRows, Matrix, Polyhedron};
+use crate::{Set, ops};
+
+/// Rows of a polyhedron within this of holding with equality, relative to their numbers, take part in the move onto the set.
+const ACTIVE: f64 = 1e-9;
 
 /// The bound; NaN where none is found.
 pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
@@ -45,13 +49,41 @@ pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
     if bound.is_finite() { bound } else { f64::NAN }
 }
 
+/// A bound of the distance to a polyhedron: the rows that hold (nearly) with equality are solved as equations, and all others must hold
+/// wherever that leads. NaN where none is found.
+pub(super) fn from_polyhedron(set: &Polyhedron, x: &[f64]) -> f64 {
+    let rows = set.given();
+    let slack = |i: usize| Enclosure::exact(rows.b[i]) - dot(rows.a.row(i), x);
+    let near = |i: usize| {
+        let size = rows.b[i].abs() + ops::norm(rows.a.row(i)) * ops::norm(x);
+        slack(i).bounds().0 <= ACTIVE * size
+    };
+    let (active, free): (Vec<usize>, Vec<usize>) = (0..rows.b.len()).partition(|&i| near(i));
+    let a: Vec<Vec<f64>> = active.iter().map(|&i| rows.a.row(i).to_vec()).collect();
+    let b: Vec<f64> = active.iter().map(|&i| rows.b[i]).collect();
+    let Ok(Ok(Set::Affine(face))) = Matrix::from_rows(&a).map(|a| Set::<f64>::affine(a, &b)) else { return f64::NAN };
+    let distance = from_affine(&face, x);
+    let holds = |i: usize| {
+        let row: Vec<Enclosure> = rows.a.row(i).iter().map(|v| Enclosure::exact(*v)).collect();
+        (slack(i) - norm(&row) * Enclosure::exact(distance)).bounds().0 >= 0.0
+    };
+    if !distance.is_nan() && free.into_iter().all(holds) { distance } else { f64::NAN }
+}
+
+/// Whether row `i` is row `j` times 1 or -1, right-hand side included.
+fn is_multiple(rows: &GivenRows, i: usize, j: usize, sign: f64) -> bool {
+    let equal = rows.a.row(i).iter().zip(rows.a.row(j)).all(|(a, b)| *a == sign * b);
+    equal && rows.b[i] == sign * rows.b[j]
+}
+
 /// Whether every row that was left out is, exactly, a consequence of the chosen ones: elimination by cross multiplication, every step of
 /// which must be exact.
 fn dependent_rows_follow(rows: &GivenRows, chosen: &[usize]) -> bool {
     let extended = |i: usize| -> Vec<Enclosure> {
         rows.a.row(i).iter().chain([&rows.b[i]]).map(|v| Enclosure::exact(*v)).collect()
     };
-    let left: Vec<usize> = (0..rows.b.len()).filter(|i| !chosen.contains(i)).collect();
+    let repeats = |i: usize| chosen.iter().any(|&j| is_multiple(rows, i, j, 1.0) || is_multiple(rows, i, j, -1.0));
+    let left: Vec<usize> = (0..rows.b.len()).filter(|&i| !chosen.contains(&i) && !repeats(i)).collect();
     if left.is_empty() {
         return true;
     }

@@ -1,8 +1,9 @@
 //! Whether a point lies in its set, decided rigorously, and how a point that rounding left just outside is moved in.
 
 use super::bound::dot;
-use super::distance::from_affine;
+use super::distance::{from_affine, from_polyhedron};
 use crate::enclosure::{Enclosure, Number, norm};
+use crate::sets::Polyhedron;
 use crate::{Real, Set, ops};
 
 /// A rigorous upper bound of the distance from the point to its set: 0 only if it is inside exactly; NaN where none is known.
@@ -62,16 +63,17 @@ fn leaf<R: Real>(set: &Set<R>, x: &[f64]) -> f64 {
         }
         Set::Affine(a) => from_affine(a, x),
         Set::Polyhedron(p) => {
-            let rows = p.given();
-            let inside = rows.a.iter().zip(&rows.b).all(|(a, b)| (dot(a, x) - exact(*b)).bounds().1 <= 0.0);
-            if inside {
+            if rows_hold(p, x, |_| true) {
                 return 0.0;
             }
             // The distance to a polyhedron has no simple bound from its rows; a point inside that is near gives one.
-            nearest_inside(p, x).map_or(f64::NAN, |z| {
-                let apart: Vec<Enclosure> = x.iter().zip(&z).map(|(x, z)| exact(*x) - exact(*z)).collect();
-                distance(norm(&apart))
-            })
+            match nearest_inside(p, x) {
+                Some(z) if rows_hold(p, &z, |_| true) => {
+                    let apart: Vec<Enclosure> = x.iter().zip(&z).map(|(x, z)| exact(*x) - exact(*z)).collect();
+                    distance(norm(&apart))
+                }
+                _ => from_polyhedron(p, x),
+            }
         }
         Set::Product(_) | Set::Custom(_) => f64::NAN,
     }
@@ -96,22 +98,27 @@ fn simplex(scale: f64, x: &[f64]) -> f64 {
     distance(clipped + missing.abs())
 }
 
-/// A point of the polyhedron near `x`, proven to be inside.
-fn nearest_inside(set: &crate::sets::Polyhedron, x: &[f64]) -> Option<Vec<f64>> {
+/// A point near `x` in which every row of the polyhedron holds exactly, equations aside.
+fn nearest_inside(set: &Polyhedron, x: &[f64]) -> Option<Vec<f64>> {
+    let is_inside = |z: &[f64]| rows_hold(set, z, |row| !set.equations()[row]);
+    if is_inside(x) {
+        return Some(x.to_vec());
+    }
+    let rooms = [0.0, 4e-16, 4e-15, 1e-13, 1e-11];
+    rooms.into_iter().filter_map(|room| set.nearby_inside(x, room)).find(|z| is_inside(z))
+}
+
+/// Whether the only rows of the polyhedron that a point misses are equations, written as two opposite rows.
+pub(super) fn misses_equations_only<R: Real>(set: &Polyhedron, point: &[R]) -> bool {
+    let x: Vec<f64> = point.iter().map(|v| v.to_f64()).collect();
+    rows_hold(set, &x, |row| !set.equations()[row])
+}
+
+/// Whether the chosen rows of a polyhedron hold exactly.
+fn rows_hold(set: &Polyhedron, x: &[f64], chosen: impl Fn(usize) -> bool) -> bool {
     let rows = set.given();
-    let is_inside =
-        |z: &[f64]| rows.a.iter().zip(&rows.b).all(|(a, b)| (dot(a, z) - Enclosure::exact(*b)).bounds().1 <= 0.0);
-    let mut z = x.to_vec();
-    if is_inside(&z) {
-        return Some(z);
-    }
-    for room in [0.0, 4e-16, 4e-15, 1e-13, 1e-11] {
-        z = set.nearby_inside(x, room)?;
-        if is_inside(&z) {
-            return Some(z);
-        }
-    }
-    None
+    let holds = |i: usize| (dot(rows.a.row(i), x) - Enclosure::exact(rows.b[i])).bounds().1 <= 0.0;
+    (0..rows.b.len()).filter(|&i| chosen(i)).all(holds)
 }
 
 /// Moves a point that is outside by rounding into its set, as far as that is possible. A simplex and an affine set have no inside to

@@ -70,6 +70,17 @@ pub fn evidence<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: 
     Certifier::new(radius).certify(game, point)
 }
 
+/// The certificate of a pair whose value and gradients are at hand, taken as they are: for games where computing them again is dear.
+pub fn with_gradients<G: Game + ?Sized>(
+    game: &G,
+    point: &Point<G::Real>,
+    value: f64,
+    gradients: (&[G::Real], &[G::Real]),
+    radius: f64,
+) -> Certificate {
+    Certifier::new(radius).as_measured(game, point, value, gradients).certificate
+}
+
 /// Checks that a pair fits a game: lengths and finite numbers. For points that come from outside.
 pub fn check_point<G: Game + ?Sized>(game: &G, point: &Point<G::Real>) -> Result<(), Error> {
     for (player, v, set) in [("x", &point.x, game.x_set()), ("y", &point.y, game.y_set())] {
@@ -304,6 +315,7 @@ pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) ->
         }),
         Set::Simplex(s) => outside <= share * s.scale(),
         Set::Affine(_) => outside <= share * crate::ops::norm(point),
+        Set::Polyhedron(p) => outside <= share * crate::ops::norm(point) && inside::misses_equations_only(p, point),
         // Known by its projection: the projection is checked elsewhere.
         Set::Custom(_) => outside <= share * (1.0 + crate::ops::norm(point)),
         _ => false,

@@ -27,6 +27,8 @@ pub struct Polyhedron {
     centre: Vec<f64>,
     /// A bounding box, if there is one; computed when first asked for.
     bounds: OnceLock<Option<Vec<(f64, f64)>>>,
+    /// Which given rows are sides of equations; computed when first asked for.
+    equations: OnceLock<Vec<bool>>,
 }
 
 impl Polyhedron {
@@ -41,7 +43,7 @@ impl Polyhedron {
         let given = GivenRows { a, b: b.to_vec(), scaled: given };
         let columns = conic::columns(&rows);
         let cols = rows.cols();
-        let mut set = Self { given, rows, rhs, columns, centre: vec![0.0; cols], bounds: OnceLock::new() };
+        let mut set = Self { given, rows, rhs, columns, centre: vec![0.0; cols], bounds: OnceLock::new(), equations: OnceLock::new() };
         let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
         let mut centre = vec![0.0; cols];
         let ending = set.locate(&origin, &mut centre, &mut multipliers);
@@ -62,10 +64,21 @@ impl Polyhedron {
         &self.given
     }
 
-    /// A point that satisfies every row of length one with `room` to spare, relative to its numbers, near `v`; `None` if none is found.
+    /// Per given row: whether it is one side of an equation, written as two exactly opposite rows.
+    pub(crate) fn equations(&self) -> &[bool] {
+        self.equations.get_or_init(|| {
+            let GivenRows { a, b, .. } = &self.given;
+            let opposite = |i: usize, j: usize| b[i] == -b[j] && a.row(i).iter().zip(a.row(j)).all(|(u, v)| *u == -v);
+            (0..b.len()).map(|i| (0..b.len()).any(|j| opposite(i, j))).collect()
+        })
+    }
+
+    /// A point near `v` that satisfies every row of length one that is no side of an equation with `room` to spare, relative to its
+    /// numbers; `None` if none is found.
     pub(crate) fn nearby_inside(&self, v: &[f64], room: f64) -> Option<Vec<f64>> {
-        let size = ops::norm(v);
-        let tight: Vec<f64> = self.rhs.iter().map(|b| b - room * (size + b.abs())).collect();
+        let (size, equations) = (ops::norm(v), self.equations());
+        let tighter = |(b, (row, _)): (&f64, &(usize, f64))| if equations[*row] { *b } else { b - room * (size + b.abs()) };
+        let tight: Vec<f64> = self.rhs.iter().zip(&self.given.scaled).map(tighter).collect();
         let mut active = ActiveSet::new(&self.rows, &tight, v);
         if !active.run(self.steps()) {
             return None;
