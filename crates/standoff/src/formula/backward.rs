@@ -1,7 +1,7 @@
 //! The derivative of each operation: given the adjoint of its result, what its operands receive. Adjoints are added to,
 //! because one value may be used in many places.
 
-use super::forward::{add_scaled, combine, sigmoid};
+use super::forward::{add_scaled, combine, largest, sigmoid};
 use super::op::{Binary, Op, Reduce, Unary, View};
 use super::shape::Product;
 use crate::ops::{dot, sum_of};
@@ -38,8 +38,9 @@ fn each(f: Unary, seen: &Seen<'_>, g: &[f64], into: &mut [f64]) {
         Unary::Log => along(seen, g, into, |v, _| 1.0 / v),
         Unary::Sqrt => along(seen, g, into, |_, s| 0.5 / s),
         Unary::Abs => along(seen, g, into, |v, _| step(v, 0.0, -1.0, 0.0)),
-        Unary::Tanh => along(seen, g, into, |_, t| (1.0 - t) * (1.0 + t)),
-        Unary::Sigmoid => along(seen, g, into, |_, s| s * (1.0 - s)),
+        // From the argument: 1 - t and 1 - s have no digits left where tanh and sigmoid are close to 1.
+        Unary::Tanh => along(seen, g, into, |v, _| 4.0 * sigmoid_slope(2.0 * v)),
+        Unary::Sigmoid => along(seen, g, into, |v, _| sigmoid_slope(v)),
         Unary::Softplus => along(seen, g, into, |v, _| sigmoid(v)),
         Unary::Log1p => along(seen, g, into, |v, _| 1.0 / (1.0 + v)),
         Unary::Expm1 => along(seen, g, into, |_, e| e + 1.0),
@@ -90,11 +91,20 @@ fn fold(f: Reduce, seen: &Seen<'_>, g: f64, into: &mut [f64]) {
             None => into[0] = f64::NAN,
         },
         Reduce::LogSumExp => {
+            // exp(v - top) / sum exp(v - top): the difference to the largest entry keeps its digits, that to the result may not.
+            let top = largest(a);
+            let total: f64 = a.iter().map(|v| (v - top).exp()).sum();
             for (o, v) in into.iter_mut().zip(a) {
-                *o += g * (v - out).exp();
+                *o += g * ((v - top).exp() / total);
             }
         }
     }
+}
+
+/// `sigmoid'(v) = e/(1 + e)^2` with `e = exp(-|v|)`.
+fn sigmoid_slope(v: f64) -> f64 {
+    let e = (-v.abs()).exp();
+    e / ((1.0 + e) * (1.0 + e))
 }
 
 /// dA += G B': row i of dA is a combination of the columns of B, hence a dot product with each row of B.
@@ -183,6 +193,22 @@ fn both(seen: &Seen<'_>, g: &[f64], into: &mut [f64], d: impl Fn(f64, f64) -> f6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slopes_of_saturated_functions_keep_their_digits() {
+        let slope = |f, v: f64, out: f64| {
+            let mut into = [0.0];
+            each(f, &Seen { a: &[v], b: &[v], out: &[out] }, &[1.0], &mut into);
+            into[0]
+        };
+        // 4 exp(-2 v) and exp(-v), up to a relative 1e-17.
+        assert!((slope(Unary::Tanh, 20.0, 1.0) / (4.0 * (-40f64).exp()) - 1.0).abs() < 1e-14);
+        assert!((slope(Unary::Sigmoid, 40.0, 1.0) / (-40f64).exp() - 1.0).abs() < 1e-14);
+        assert!((slope(Unary::Sigmoid, -40.0, 0.0) / (-40f64).exp() - 1.0).abs() < 1e-14);
+        let mut into = [0.0; 2];
+        fold(Reduce::LogSumExp, &Seen { a: &[1e16, 1e16], b: &[], out: &[1e16] }, 1.0, &mut into);
+        assert_eq!(into, [0.5, 0.5]);
+    }
 
     #[test]
     fn products_of_every_small_size_send_back_what_the_definition_says() {

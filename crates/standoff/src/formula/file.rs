@@ -171,7 +171,7 @@ fn warnings(graph: &Graph, needed: &[bool], players: &[&Player]) -> Vec<String> 
         let Kind::Apply(op, _) = node.kind else { continue };
         if let Some((name, place)) = op.kink() {
             let message =
-                format!("`{name}` has no derivative {place}; the certificate assumes that f is differentiable");
+                format!("`{name}` has no derivative {place}; there the certificate uses its one-sided slopes");
             if !all.contains(&message) {
                 all.push(message);
             }

@@ -56,11 +56,11 @@ fn fold(f: Reduce, a: &[f64]) -> f64 {
         Reduce::Sum => sum(a),
         Reduce::Mean => sum(a) / a.len() as f64,
         Reduce::Norm => crate::ops::norm(a),
-        Reduce::Max => a[1..].iter().fold(a[0], |best, &v| larger(best, v)),
+        Reduce::Max => largest(a),
         Reduce::Min => -a[1..].iter().fold(-a[0], |best, &v| larger(best, -v)),
         Reduce::LogSumExp => {
             // log sum exp(v) = top + log sum exp(v - top): the largest term is 1, so nothing overflows.
-            let top = a[1..].iter().fold(a[0], |best, &v| larger(best, v));
+            let top = largest(a);
             if top.is_infinite() { top } else { top + a.iter().map(|v| (v - top).exp()).sum::<f64>().ln() }
         }
     }
@@ -153,6 +153,11 @@ pub(super) fn sigmoid(v: f64) -> f64 {
 /// `log(1 + exp(v)) = max(v, 0) + log(1 + exp(-|v|))`.
 fn softplus(v: f64) -> f64 {
     larger(v, 0.0) + (-v.abs()).exp().ln_1p()
+}
+
+/// The largest entry; NaN when any is.
+pub(super) fn largest(a: &[f64]) -> f64 {
+    a[1..].iter().fold(a[0], |best, &v| larger(best, v))
 }
 
 /// The larger of two numbers; NaN when either is.

@@ -117,8 +117,8 @@ impl FormulaGame {
         &self.y.variables
     }
 
-    /// What the user should know: functions that are not differentiable everywhere (the certificate assumes that f is),
-    /// and names without effect.
+    /// What the user should know: functions that are not differentiable everywhere (at a kink the certificate uses one-sided slopes), and
+    /// names without effect.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

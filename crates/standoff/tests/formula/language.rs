@@ -110,8 +110,8 @@ fn functions_without_a_derivative_everywhere_are_warned_about_once_and_only_when
     assert_eq!(
         game.warnings(),
         [
-            "`abs` has no derivative where its argument is 0; the certificate assumes that f is differentiable",
-            "`relu` has no derivative where its argument is 0; the certificate assumes that f is differentiable",
+            "`abs` has no derivative where its argument is 0; there the certificate uses its one-sided slopes",
+            "`relu` has no derivative where its argument is 0; there the certificate uses its one-sided slopes",
             "the objective does not depend on `z`",
             "`d` of [data] is not used",
         ]
