@@ -1,0 +1,392 @@
+"""Expressions of game files: parsed into a graph of nodes, evaluated and differentiated (reverse mode) with enclosures."""
+
+import re
+from math import e, isfinite, pi, prod
+
+from . import enclosure as num
+from .enclosure import ONE, SIGNED_UNIT, TWO, UNIT, ZERO, Rejected, Undecided, Unreadable, exact
+
+SMOOTH = {  # name: (value, derivative)
+    "sin": (num.sin, num.cos),
+    "cos": (num.cos, lambda x: -num.sin(x)),
+    "tan": (num.tan, lambda x: ONE + num.power(num.tan(x), 2)),
+    "exp": (num.exp, num.exp),
+    "log": (num.log, lambda x: ONE / x),
+    "sqrt": (num.sqrt, lambda x: ONE / (TWO * num.sqrt(x))),
+    "tanh": (num.tanh, num.sech_squared),
+    "sigmoid": (num.sigmoid, lambda x: num.sigmoid(x) * num.sigmoid(-x)),
+    "softplus": (num.softplus, num.sigmoid),
+    "log1p": (num.log1p, lambda x: ONE / (ONE + x)),
+    "expm1": (num.expm1, num.exp),
+    "sinh": (num.sinh, num.cosh),
+    "cosh": (num.cosh, num.sinh),
+    "atan": (num.atan, lambda x: ONE / (ONE + num.power(x, 2))),
+    "negative": (lambda x: -x, lambda x: -ONE),
+}
+BINARY = {  # operation: (value, derivatives)
+    "+": (lambda a, b: a + b, lambda a, b: (ONE, ONE)),
+    "-": (lambda a, b: a - b, lambda a, b: (ONE, -ONE)),
+    "*": (lambda a, b: a * b, lambda a, b: (b, a)),
+    "/": (lambda a, b: a / b, lambda a, b: (ONE / b, -(a / num.power(b, 2)))),
+    "max": (lambda a, b: num.largest([a, b]), None),
+    "min": (lambda a, b: -num.largest([-a, -b]), None),
+}
+KINKS = {  # operation: slope above the kink, slope below, slope at it unless the file has another, all slopes
+    "abs": (ONE, -ONE, ZERO, SIGNED_UNIT),
+    "relu": (ONE, ZERO, ZERO, UNIT),
+    "max": (ONE, ZERO, ONE, UNIT),  # of a - b: the weight of a
+    "min": (ZERO, ONE, ONE, UNIT),
+    "norm": None,
+}
+FUNCTIONS = (SMOOTH.keys() | KINKS.keys() | {"square", "sum", "mean", "logsumexp", "dot", "transpose"}) - {"negative"}
+RESERVED = FUNCTIONS | {"e", "pi"}
+TOKEN = re.compile(r"\s*(?:((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|([^\W\d]\w*)|(\*\*|[-+*/^@()\[\],:.])|(\S))")
+MOST_CHARACTERS, DEEPEST, MOST_WORK = 10**6, 256, 3 * 10**7
+
+class Node:
+    """One operation. `depends` has bit 1 for x and bit 2 for y; `extra` is a name, numbers or a list of entries; `kink` its number."""
+
+    __slots__ = ("op", "args", "extra", "shape", "depends", "kink")
+
+    def __init__(self, *fields):
+        self.op, self.args, self.extra, self.shape, self.depends, self.kink = fields
+
+class Graph:
+    """Nodes in the order in which they are made; equal subexpressions are one node."""
+
+    def __init__(self):
+        self.nodes, self.table, self.work, self.constants = [], {}, 0, {}
+
+    def add(self, op, args=(), extra=None, shape=(), depends=0, cost=1):
+        key = (op, args, extra, shape)
+        if key not in self.table:
+            for a in args:
+                depends |= self.nodes[a].depends
+            self.work += max(cost, prod(shape), *(prod(self.shape(a)) for a in args), 1)
+            if self.work > MOST_WORK:
+                raise Unreadable("the game is too large for this program")
+            self.table[key] = len(self.nodes)
+            self.nodes.append(Node(op, args, extra, shape, depends, None))
+        return self.table[key]
+
+    def constant(self, key, numbers, shape):
+        self.constants[key] = numbers
+        return self.add("constant", (), key, shape)
+
+    def number(self, value):
+        return self.constant(value, [value], ())
+
+    def shape(self, i):
+        return self.nodes[i].shape
+
+    def entrywise(self, op, a, b):
+        shapes = self.shape(a), self.shape(b)
+        if shapes[0] != shapes[1] and () not in shapes:
+            raise Unreadable(f"`{op}` of the shapes {shapes[0]} and {shapes[1]}")
+        return self.add(op, (a, b), None, shapes[0] or shapes[1])
+
+    def product(self, a, b):
+        left, right = self.shape(a), self.shape(b)
+        if not left or not right or left[-1] != right[0]:
+            raise Unreadable(f"`@` of the shapes {left} and {right}")
+        return self.add("@", (a, b), None, left[:-1] + right[1:], cost=prod(left + right[1:]))
+
+    def call(self, name, args):
+        if name in ("max", "min") and len(args) > 1:
+            result = args[0]
+            for a in args[1:]:
+                result = self.entrywise(name, result, a)
+            return result
+        shape = self.shape(args[0])
+        if len(args) != (2 if name == "dot" else 1) or name == "dot" and (len(shape) > 1 or self.shape(args[1]) != shape):
+            raise Unreadable(f"`{name}` with arguments that do not fit")
+        if name == "dot":
+            return self.call("sum", (self.entrywise("*", *args),))
+        if name == "square":
+            return self.entrywise("^", args[0], self.number(2.0))
+        if name == "mean":
+            return self.entrywise("/", self.call("sum", args), self.number(float(prod(shape))))
+        if name == "transpose":
+            entries = tuple(i * shape[-1] + j for j in range(shape[-1]) for i in range(shape[0])) if len(shape) == 2 else None
+            return self.add("entries", args, entries, shape[::-1]) if entries else args[0]
+        if name in ("max", "min", "sum", "norm", "logsumexp"):
+            return self.add(f"{name} of all", args)
+        return self.add(name, args, None, shape)
+
+    def index(self, a, keys):
+        """`keys`: whole numbers, or (start, end) with None where the text has nothing."""
+        shape, ranges, left = self.shape(a), [], []
+        if len(keys) > len(shape):
+            raise Unreadable("too many indices")
+        for key, n in zip(keys + [(None, None)] * (len(shape) - len(keys)), shape):
+            start, end = (0 if key[0] is None else key[0]), (n if key[-1] is None else key[-1])
+            start, end = start + n * (start < 0), end + n * (end < 0) + (len(key) == 1)
+            if not 0 <= start < end <= n:
+                raise Unreadable(f"an index outside the length {n}, or an empty slice")
+            ranges.append(range(start, end))
+            left += [end - start] if len(key) == 2 else []
+        width, columns = (shape[1], ranges[1]) if len(shape) == 2 else (1, range(1))
+        return self.add("entries", (a,), tuple(i * width + j for i in ranges[0] for j in columns), tuple(left))
+
+class Parser:
+    """Recursive descent, with the precedence of Python."""
+
+    def __init__(self, text, graph, names):
+        self.graph, self.names, self.depth, self.at = graph, names, 0, 0
+        self.tokens = [m.groups() for m in TOKEN.finditer(text)] + [(None,) * 4] if len(text) <= MOST_CHARACTERS else []
+        if not self.tokens or any(t[3] for t in self.tokens):
+            raise Unreadable(f"an expression is too long or has a character without meaning: {text[:60]}")
+
+    def accept(self, *symbols):
+        if self.tokens[self.at][2] in symbols:
+            self.at += 1
+            return self.tokens[self.at - 1][2]
+
+    def expect(self, symbol):
+        if not self.accept(symbol):
+            raise Unreadable(f"`{symbol}` is missing in an expression")
+
+    def whole(self):
+        result = self.sum()
+        if self.at != len(self.tokens) - 1:
+            raise Unreadable("an expression has something after its end")
+        return result
+
+    def sum(self, least=1):
+        """Operations that bind at least so tightly: 1 for sums, 2 for products."""
+        left = self.signed()
+        while (level := {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}.get(self.tokens[self.at][2], 0)) >= least:
+            op, self.at = self.tokens[self.at][2], self.at + 1
+            right = self.sum(level + 1)
+            left = self.graph.product(left, right) if op == "@" else self.graph.entrywise(op, left, right)
+        return left
+
+    def signed(self):
+        signs = 0
+        while sign := self.accept("+", "-"):
+            signs += sign == "-"
+        left = self.postfix()
+        if self.accept("^", "**"):
+            left = self.graph.entrywise("^", left, self.signed())
+        for _ in range(signs):
+            left = self.graph.add("negative", (left,), None, self.graph.shape(left))
+        return left
+
+    def postfix(self):
+        left = self.atom()
+        while op := self.accept("[", "."):
+            if op == "[":
+                keys = [self.key()]
+                while self.accept(","):
+                    keys.append(self.key())
+                self.expect("]")
+                left = self.graph.index(left, keys)
+            elif self.tokens[self.at][1] == "T":
+                self.at += 1
+                left = self.graph.call("transpose", (left,))
+            else:
+                raise Unreadable("`.` is only known before T")
+        return left
+
+    def key(self):
+        """(index,) or (start, end)."""
+        start = self.index_number()
+        if self.accept(":"):
+            return start, self.index_number()
+        if start is None:
+            raise Unreadable("an index is a whole number")
+        return (start,)
+
+    def index_number(self):
+        sign, text = self.accept("-", "+"), self.tokens[self.at][0]
+        if (sign or text) and not (text and text.isdecimal() and len(text) < 18):
+            raise Unreadable("an index is a whole number")
+        self.at += text is not None
+        return None if text is None else -int(text) if sign == "-" else int(text)
+
+    def atom(self):
+        number, name, symbol, _ = self.tokens[self.at]
+        self.at += symbol is not None or number is not None or name is not None
+        if number:
+            if not isfinite(float(number)):
+                raise Unreadable(f"{number[:40]} is too large")
+            return self.graph.number(float(number))
+        if symbol == "(" or name in FUNCTIONS and self.accept("("):
+            return self.bracketed(name)
+        if name in ("e", "pi"):
+            return self.graph.number(e if name == "e" else pi)
+        if name not in self.names:
+            raise Unreadable(f"unknown name `{name}`" if name else "a value is missing in an expression")
+        return self.names[name]
+
+    def bracketed(self, name):
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Unreadable("brackets are nested more than 256 deep")
+        args = [self.sum()]
+        while name and self.accept(","):
+            args.append(self.sum())
+        self.expect(")")
+        self.depth -= 1
+        return self.graph.call(name, tuple(args)) if name else args[0]
+
+def at(values, i):
+    return values[0] if len(values) == 1 else values[i]
+
+def pow_value(a, b, n):
+    """a^b; n is b if the exponent is constant and exactly whole, otherwise None."""
+    if n is None:
+        return num.exp(b * num.log(a))
+    return num.power(a, n) if n >= 0 else ONE / num.power(a, -n)
+
+def pow_slopes(a, b, n):
+    if n is None:
+        return b * num.exp((b - ONE) * num.log(a)), num.exp(b * num.log(a)) * num.log(a)
+    return (b * pow_value(a, None, n - 1) if n else ZERO), ZERO
+
+class Evaluation:
+    """The values of all nodes that the result needs, at a point, and gradients with slopes at kinks."""
+
+    def __init__(self, graph, result):
+        self.graph, self.result, self.values = graph, result, {}
+        needed = {result}
+        for i in range(result, -1, -1):
+            needed.update(graph.nodes[i].args if i in needed else ())
+        self.order = sorted(needed)
+        self.kinks = [graph.nodes[i] for i in self.order if graph.nodes[i].depends and graph.nodes[i].op.split()[0] in KINKS]
+        for k, node in enumerate(self.kinks):
+            node.kink = k
+
+    def run(self, variables):
+        for i in self.order:
+            node = self.graph.nodes[i]
+            numbers = variables[node.extra] if node.op == "variable" else self.graph.constants[node.extra] if node.op == "constant" else ()
+            if not all(map(isfinite, numbers)):
+                raise Unreadable("an objective needs finite numbers")
+            self.values[i] = [exact(v) for v in numbers] or self.value(node, [self.values[a] for a in node.args])
+
+    def sizes(self, node):
+        """Of a product: rows, inner length, columns."""
+        left, right = (self.graph.shape(a) for a in node.args)
+        return (left[0] if len(left) == 2 else 1), left[-1], (right[1] if len(right) == 2 else 1)
+
+    def whole_exponent(self, node, b):
+        return None if self.graph.nodes[node.args[1]].depends else b.whole()
+
+    def value(self, node, args):
+        op, first = node.op, args[0]
+        if op == "sqrt" and node.depends and any(v.lo <= 0 for v in first):
+            raise Undecided("sqrt has no derivative at 0")
+        if op in SMOOTH:
+            return [SMOOTH[op][0](v) for v in first]
+        if op in ("abs", "relu"):
+            return [num.largest([v, -v if op == "abs" else ZERO]) for v in first]
+        if op == "entries":
+            return [first[j] for j in node.extra]
+        if op == "@":
+            n, k, m = self.sizes(node)
+            return [sum((first[i * k + t] * args[1][t * m + j] for t in range(k)), ZERO) for i in range(n) for j in range(m)]
+        if op.endswith("of all"):
+            return [self.reduced(op.split()[0], first)]
+        pairs = [(at(first, i), at(args[1], i)) for i in range(prod(node.shape))]
+        return [pow_value(a, b, self.whole_exponent(node, b)) if op == "^" else BINARY[op][0](a, b) for a, b in pairs]
+
+    def reduced(self, name, values):
+        if name == "sum":
+            return sum(values, ZERO)
+        if name == "norm":
+            return num.sqrt(sum((num.power(v, 2) for v in values), ZERO))
+        if name == "logsumexp":
+            most = num.largest(values).upper()
+            return most + num.log(sum((num.exp(v - most) for v in values), ZERO))
+        return num.largest(values) if name == "max" else -num.largest([-v for v in values])
+
+    def gradient(self, player, slopes):
+        """The derivatives for x (player 1) or y (player 2), by variable; `slopes` maps (kink, entry) to what the file says."""
+        self.player, self.slopes, adjoints, result = player, slopes, {self.result: [ONE]}, {}
+        for i in reversed(self.order):
+            node, adjoint = self.graph.nodes[i], adjoints.pop(i, None)
+            if adjoint is None or not node.depends & player:
+                continue
+            if node.op == "variable":
+                result[node.extra] = adjoint
+                continue
+            for k, parts in self.parts(node, adjoint, [self.values[a] for a in node.args]):
+                adjoints[k] = [a + b for a, b in zip(adjoints[k], parts)] if k in adjoints else parts
+        return result
+
+    def parts(self, node, adjoint, args):
+        """What a node passes on to its arguments: pairs of an argument and a list."""
+        op, first = node.op, args[0]
+        if op == "@":
+            n, k, m = self.sizes(node)
+            if self.graph.nodes[node.args[0]].depends & self.player:
+                yield node.args[0], [sum((adjoint[i * m + j] * args[1][t * m + j] for j in range(m)), ZERO) for i in range(n) for t in range(k)]
+            if self.graph.nodes[node.args[1]].depends & self.player:
+                yield node.args[1], [sum((adjoint[i * m + j] * first[i * k + t] for i in range(n)), ZERO) for t in range(k) for j in range(m)]
+        elif op == "entries":
+            passed = dict(zip(node.extra, adjoint))
+            yield node.args[0], [passed.get(j, ZERO) for j in range(len(first))]
+        elif op.endswith("of all"):
+            yield node.args[0], [adjoint[0] * s for s in self.reduced_slopes(node, adjoint[0], first)]
+        elif len(args) == 1:
+            slopes = [SMOOTH[op][1](v) if op in SMOOTH else self.kink_slope(node, i, adjoint[i], v) for i, v in enumerate(first)]
+            yield node.args[0], [a * s for a, s in zip(adjoint, slopes)]
+        else:
+            pairs = [self.pair_slopes(node, i, a, (at(first, i), at(args[1], i))) for i, a in enumerate(adjoint)]
+            for side, k in enumerate(node.args):
+                parts = [a * p[side] for a, p in zip(adjoint, pairs)]
+                yield k, parts if self.graph.shape(k) == node.shape else [sum(parts, ZERO)]
+
+    def pair_slopes(self, node, i, adjoint, pair):
+        if node.op == "^":
+            return pow_slopes(*pair, self.whole_exponent(node, pair[1]))
+        if node.op in KINKS:
+            weight = self.kink_slope(node, i, adjoint, pair[0] - pair[1])
+            return weight, ONE - weight
+        return BINARY[node.op][1](*pair)
+
+    def harmless(self, node, adjoint):
+        convex = (self.player == 1) != node.op.startswith("min")
+        return adjoint.lo >= 0 if convex else adjoint.hi <= 0
+
+    def chosen(self, node, entry, default):
+        slope = self.slopes.get((node.kink, entry))
+        return default if slope is None else [exact(v) for v in slope]
+
+    def kink_slope(self, node, entry, adjoint, v):
+        above, below, default, everything = KINKS[node.op]
+        if v.lo > 0 or v.hi < 0:
+            return above if v.lo > 0 else below
+        if v.is_zero() and self.harmless(node, adjoint):
+            return self.chosen(node, entry, [default])[0]
+        return everything
+
+    def reduced_slopes(self, node, adjoint, values):
+        name = node.op.split()[0]
+        if name == "sum":
+            return [ONE] * len(values)
+        if name == "logsumexp":
+            most = num.largest(values).upper()
+            terms = [num.exp(v - most) for v in values]
+            whole = sum(terms, ZERO)
+            return [t / whole for t in terms]
+        if name == "norm":
+            if any(v.lo > 0 or v.hi < 0 for v in values):
+                length = self.reduced(name, values)
+                return [v / length for v in values]
+            if all(v.is_zero() for v in values) and self.harmless(node, adjoint):
+                return self.chosen(node, 0, [ZERO] * len(values))
+            return [SIGNED_UNIT] * len(values)
+        signed = values if name == "max" else [-v for v in values]
+        most = num.largest(signed)
+        tied = [(v.upper() - most.lower()).hi >= 0 for v in signed]
+        if sum(tied) == 1:
+            return [ONE if t else ZERO for t in tied]
+        if all(v.lo == v.hi for v, t in zip(signed, tied) if t) and self.harmless(node, adjoint):
+            weights = self.chosen(node, 0, [ONE if i == tied.index(True) else ZERO for i in range(len(values))])
+            if any(not w.is_zero() for w, t in zip(weights, tied) if not t):
+                raise Rejected("a slope gives weight to an entry that is not extreme")
+            whole = sum(weights, ZERO)
+            return [w / whole for w in weights]
+        return [UNIT if t else ZERO for t in tied]
