@@ -294,7 +294,7 @@ class Game:
             if claim < 0 or Fraction(claim) ** 2 < squared:
                 failures.append(f"the point is further outside the set of {'xy'[player - 1]} than claimed")
         for name, claim, found in zip("XY", claims[0], self.decide(claims[0], point, radius, multipliers, slopes)):
-            excess = (exact(claim) - found).upper() / found.upper() if found.hi > 0 else ZERO
+            excess = (exact(claim) - found.upper()) / found.upper() if found.hi > 0 else ZERO
             show(f"{name}: E = {found}, claimed {claim!r}, above E by {excess} of E")
             if (exact(claim) - found).lo < 0:
                 failures.append(f"the claim {name} is below E")
