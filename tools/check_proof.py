@@ -79,8 +79,17 @@ def check_game(proof):
     same(claim_digest, packed([radius, *claims, *outside]), "claim")
     if radius < 0:
         raise Rejected("the radius is negative")
-    game = Game(text, files)
-    failures = game.check(radius, point, (claims, outside), (multipliers, slopes), print)
+    game, failures = Game(text, files), []
+    game.place(point, multipliers, slopes)
+    for name, claim, squared in zip("xy", outside, game.distances_squared()):
+        print(f"outside {name}: distance {sqrt(exact(squared.numerator) / exact(squared.denominator))}, claimed {claim!r}")
+        if claim < 0 or Fraction(claim) ** 2 < squared:
+            failures.append(f"the point is further outside the set of {name} than claimed")
+    for name, claim, found in zip("XY", claims, game.decided_bounds(radius, claims)):
+        excess = (exact(claim) - found.upper()) / found.upper() if found.hi > 0 else "more than 1"
+        print(f"{name}: E = {found}, claimed {claim!r}, above E by {excess} of E")
+        if (exact(claim) - found).lo < 0:
+            failures.append(f"the claim {name} is below E")
     if failures:
         raise Rejected("; ".join(failures))
 

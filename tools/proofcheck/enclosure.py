@@ -5,7 +5,7 @@ An interval of one point is exact, and stays so while it has at most EXACT_BITS 
 """
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isqrt
 
 EXACT_BITS = 6000
@@ -13,10 +13,8 @@ LARGEST_EXPONENT = 1 << 4096
 
 class Unreadable(Exception):
     """The file cannot be read: exit code 2."""
-
 class Rejected(Exception):
     """The claim does not follow: exit code 1."""
-
 class Undecided(Rejected):
     """The enclosures are too wide to decide; more bits may help."""
 
@@ -26,20 +24,18 @@ class Enclosure:
     __slots__ = ("lo", "hi", "e")
     bits = 256
 
-    def __init__(self, lo, hi, e):
-        self.lo, self.hi, self.e = lo, hi, e
-
-    def __neg__(self):
-        return Enclosure(-self.hi, -self.lo, self.e)
+    def __init__(self, lo, hi, e): self.lo, self.hi, self.e = lo, hi, e
+    def __neg__(self): return Enclosure(-self.hi, -self.lo, self.e)
+    def __sub__(self, other): return self + -other
+    def is_zero(self): return not self.lo and not self.hi
+    def lower(self): return Enclosure(self.lo, self.lo, self.e)
+    def upper(self): return Enclosure(self.hi, self.hi, self.e)
 
     def __add__(self, other):
         if self.is_zero() or other.is_zero():
             return other if self.is_zero() else self
         a, b, c, d, e = aligned(self, other)
         return rounded(a + c, b + d, e)
-
-    def __sub__(self, other):
-        return self + -other
 
     def __mul__(self, other):
         a, b, c, d = self.lo, self.hi, other.lo, other.hi
@@ -60,18 +56,9 @@ class Enclosure:
         high = -((-self.hi << shift) // (other.lo if self.hi >= 0 else other.hi))
         return rounded(*without_zeros(low, high, self.e - other.e - shift))
 
-    def is_zero(self):
-        return not self.lo and not self.hi
-
     def top(self):
         """A t with |numbers| <= 2^t."""
         return -LARGEST_EXPONENT if self.is_zero() else max(self.lo.bit_length(), self.hi.bit_length()) + self.e
-
-    def lower(self):
-        return Enclosure(self.lo, self.lo, self.e)
-
-    def upper(self):
-        return Enclosure(self.hi, self.hi, self.e)
 
     def whole(self):
         """The whole number that this is, exactly; otherwise None."""
@@ -122,16 +109,17 @@ def largest(values):
         high = v if (v.upper() - high.upper()).lo > 0 else high
     return low if low is high else hull(low, high)
 
+def increasing(function):
+    """A function of points, applied to the ends of an interval."""
+    return lambda x, *more: function(x, *more) if x.lo == x.hi else hull(function(x.lower(), *more), function(x.upper(), *more))
+
 def power(x, n):
     """x^n for a whole n >= 0."""
-    low = whole_power(x.lower(), n)
-    if x.lo == x.hi:
-        return low
-    high = whole_power(x.upper(), n)
-    if n % 2 or x.lo >= 0:
-        return hull(low, high)
-    return hull(high, low) if x.hi <= 0 else hull(ZERO, largest([low, high]))
+    if n % 2 == 0 and x.lo < 0:
+        x = -x if x.hi <= 0 else Enclosure(0, max(-x.lo, x.hi), x.e)
+    return whole_power(x, n)
 
+@increasing
 def whole_power(x, n):
     result = ONE
     for digit in bin(n)[2:]:
@@ -139,10 +127,6 @@ def whole_power(x, n):
         if abs(result.e) > LARGEST_EXPONENT:
             raise Rejected("a power is too large or too small to compute with")
     return result
-
-def increasing(function):
-    """A function of points, applied to the ends of an interval."""
-    return lambda x, *more: function(x, *more) if x.lo == x.hi else hull(function(x.lower(), *more), function(x.upper(), *more))
 
 def near_identity(x):
     """f(x) for f = sin, atan, tanh, sinh, expm1, log1p and |x| <= 1/4: there |f''| <= 2, so f(x) is within x^2 of x."""
@@ -182,12 +166,10 @@ def half_pi(w):
 def exp(x, more=0):
     """e^x = 2^k e^r with 0 <= r < 0.7. Every term of the series is less than 2 units off, as is the rest; r is 4 units off."""
     top = x.top()
-    if x.is_zero():
-        return ONE
-    if top > 4000:
-        if x.lo > 0:
-            raise Rejected("the value of exp is too large to compute with")
-        return Enclosure(0, 1, -LARGEST_EXPONENT // 2)
+    if top > 4000 and x.lo > 0:
+        raise Rejected("the value of exp is too large to compute with")
+    if x.is_zero() or top > 4000:
+        return ONE if x.is_zero() else Enclosure(0, 1, -LARGEST_EXPONENT // 2)
     w, guard = Enclosure.bits + 32 + more, max(top, 0) + 4
     k, r = divmod(fixed(x, w + guard), ln2(w + guard))
     term, result, n, r = 1 << w, 1 << w, 0, r >> guard
@@ -218,10 +200,8 @@ def log(x):
 def sin_cos(x):
     """Of a point: x = q pi/2 + r, |r| < 0.8. Every term of the series is less than 2 units off, as is the rest; r is 4 units off."""
     top = x.top()
-    if top > 10000:
-        return SIGNED_UNIT, SIGNED_UNIT
-    if top < -Enclosure.bits:
-        return near_identity(x), ONE - x * x * UNIT
+    if top > 10000 or top < -Enclosure.bits:
+        return (SIGNED_UNIT, SIGNED_UNIT) if top > 0 else (near_identity(x), ONE - x * x * UNIT)
     w, guard = Enclosure.bits + 32 + max(0, -top), max(top, 0) + 4
     q = (2 * fixed(x, w + guard) // half_pi(w + guard) + 1) // 2
     signed = (fixed(x, w + guard) - q * half_pi(w + guard)) >> guard
@@ -239,6 +219,8 @@ def around_middle(which, x):
     """sin or cos over an interval: the value at the middle, and half the width to either side."""
     return sin_cos(Enclosure(x.lo + x.hi, x.lo + x.hi, x.e - 1))[which] + Enclosure(x.lo - x.hi, x.hi - x.lo, x.e - 1)
 
+sin, cos = partial(around_middle, 0), partial(around_middle, 1)
+
 @odd
 def atan(x):
     """atan x = 8 atan(y), y < 0.15, by halving the angle three times; from 2 on, pi/2 - atan(1/x)."""
@@ -254,12 +236,12 @@ def atan(x):
     return Enclosure(result - error, result + error, -w)
 
 @increasing
-def expm1(x):
-    return near_identity(x) if x.top() < -Enclosure.bits else exp(x, max(0, -x.top())) - ONE
-
+def expm1(x): return near_identity(x) if x.top() < -Enclosure.bits else exp(x, max(0, -x.top())) - ONE
 @increasing
-def log1p(x):
-    return near_identity(x) if x.top() < -Enclosure.bits else log(x + ONE)
+def log1p(x): return near_identity(x) if x.top() < -Enclosure.bits else log(x + ONE)
+@increasing
+def softplus(x): return x + log1p(exp(-x)) if x.lo > 0 else log1p(exp(x))
+def cosh(x): return (exp(x) + exp(-x)) * HALF
 
 @increasing
 def sqrt(x):
@@ -275,10 +257,6 @@ def sigmoid(x):
     small = exp(-x if x.lo > 0 else x)
     return (ONE if x.lo > 0 else small) / (ONE + small)
 
-@increasing
-def softplus(x):
-    return x + log1p(exp(-x)) if x.lo > 0 else log1p(exp(x))
-
 @odd
 def tanh(x):
     drop = expm1(x * -TWO)
@@ -288,19 +266,3 @@ def tanh(x):
 def sinh(x):
     growth = expm1(x)
     return (growth + growth / (growth + ONE)) * HALF
-
-def sin(x):
-    return around_middle(0, x)
-
-def cos(x):
-    return around_middle(1, x)
-
-def tan(x):
-    return sin(x) / cos(x)
-
-def cosh(x):
-    return (exp(x) + exp(-x)) * HALF
-
-def sech_squared(x):
-    """The derivative of tanh, with all its digits where tanh is near 1."""
-    return sigmoid(x * TWO) * sigmoid(x * -TWO) * TWO * TWO

@@ -1,6 +1,7 @@
 """Expressions of game files: parsed into a graph of nodes, evaluated and differentiated (reverse mode) with enclosures."""
 
 import re
+from collections import namedtuple
 from math import e, isfinite, pi, prod
 
 from . import enclosure as num
@@ -9,11 +10,11 @@ from .enclosure import ONE, SIGNED_UNIT, TWO, UNIT, ZERO, Rejected, Undecided, U
 SMOOTH = {  # name: (value, derivative)
     "sin": (num.sin, num.cos),
     "cos": (num.cos, lambda x: -num.sin(x)),
-    "tan": (num.tan, lambda x: ONE + num.power(num.tan(x), 2)),
+    "tan": (lambda x: num.sin(x) / num.cos(x), lambda x: ONE / num.power(num.cos(x), 2)),
     "exp": (num.exp, num.exp),
     "log": (num.log, lambda x: ONE / x),
     "sqrt": (num.sqrt, lambda x: ONE / (TWO * num.sqrt(x))),
-    "tanh": (num.tanh, num.sech_squared),
+    "tanh": (num.tanh, lambda x: num.sigmoid(x * TWO) * num.sigmoid(x * -TWO) * TWO * TWO),  # all digits where tanh is near 1
     "sigmoid": (num.sigmoid, lambda x: num.sigmoid(x) * num.sigmoid(-x)),
     "softplus": (num.softplus, num.sigmoid),
     "log1p": (num.log1p, lambda x: ONE / (ONE + x)),
@@ -39,17 +40,15 @@ KINKS = {  # operation: slope above the kink, slope below, slope at it unless th
     "norm": None,
 }
 FUNCTIONS = (SMOOTH.keys() | KINKS.keys() | {"square", "sum", "mean", "logsumexp", "dot", "transpose"}) - {"negative"}
-RESERVED = FUNCTIONS | {"e", "pi"}
-TOKEN = re.compile(r"\s*(?:((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|([^\W\d]\w*)|(\*\*|[-+*/^@()\[\],:.])|(\S))")
+CONSTANTS = {"e": e, "pi": pi}
+TOKEN = re.compile(r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<index>\[[^][]*\])"
+                   r"|(?P<symbol>\*\*|[-+*/^@(),]|\.T\b)|(?P<bad>\S))")
+KEY = re.compile(r"\s*([+-]?[0-9]{1,18})?\s*(?:(:)\s*([+-]?[0-9]{1,18})?)?\s*")
+BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}
 MOST_CHARACTERS, DEEPEST, MOST_WORK = 10**6, 256, 3 * 10**7
 
-class Node:
-    """One operation. `depends` has bit 1 for x and bit 2 for y; `extra` is a name, numbers or a list of entries; `kink` its number."""
-
-    __slots__ = ("op", "args", "extra", "shape", "depends", "kink")
-
-    def __init__(self, *fields):
-        self.op, self.args, self.extra, self.shape, self.depends, self.kink = fields
+# One operation. `depends` has bit 1 for x and bit 2 for y; `extra` is the key of a variable or constant, or a tuple of entries.
+Node = namedtuple("Node", "op args extra shape depends")
 
 class Graph:
     """Nodes in the order in which they are made; equal subexpressions are one node."""
@@ -66,7 +65,7 @@ class Graph:
             if self.work > MOST_WORK:
                 raise Unreadable("the game is too large for this program")
             self.table[key] = len(self.nodes)
-            self.nodes.append(Node(op, args, extra, shape, depends, None))
+            self.nodes.append(Node(op, args, extra, shape, depends))
         return self.table[key]
 
     def constant(self, key, numbers, shape):
@@ -113,18 +112,19 @@ class Graph:
             return self.add(f"{name} of all", args)
         return self.add(name, args, None, shape)
 
-    def index(self, a, keys):
-        """`keys`: whole numbers, or (start, end) with None where the text has nothing."""
+    def index(self, a, text):
+        """a[text]: whole numbers or start:end, separated by commas."""
         shape, ranges, left = self.shape(a), [], []
-        if len(keys) > len(shape):
-            raise Unreadable("too many indices")
-        for key, n in zip(keys + [(None, None)] * (len(shape) - len(keys)), shape):
-            start, end = (0 if key[0] is None else key[0]), (n if key[-1] is None else key[-1])
-            start, end = start + n * (start < 0), end + n * (end < 0) + (len(key) == 1)
+        keys = [KEY.fullmatch(part) for part in text[1:-1].split(",")]
+        if None in keys or len(keys) > len(shape) or any(key[1] is None and not key[2] for key in keys):
+            raise Unreadable(f"the index {text[:40]} does not fit")
+        for n, key in zip(shape, keys + [KEY.fullmatch(":")] * (len(shape) - len(keys))):
+            start, end = int(key[1] or 0), int(key[3] or n) if key[2] else int(key[1])
+            start, end = start + n * (start < 0), end + n * (end < 0) + (not key[2])
             if not 0 <= start < end <= n:
-                raise Unreadable(f"an index outside the length {n}, or an empty slice")
+                raise Unreadable(f"the index {text[:40]} is outside the length {n} or empty")
             ranges.append(range(start, end))
-            left += [end - start] if len(key) == 2 else []
+            left += [end - start] if key[2] else []
         width, columns = (shape[1], ranges[1]) if len(shape) == 2 else (1, range(1))
         return self.add("entries", (a,), tuple(i * width + j for i in ranges[0] for j in columns), tuple(left))
 
@@ -133,30 +133,30 @@ class Parser:
 
     def __init__(self, text, graph, names):
         self.graph, self.names, self.depth, self.at = graph, names, 0, 0
-        self.tokens = [m.groups() for m in TOKEN.finditer(text)] + [(None,) * 4] if len(text) <= MOST_CHARACTERS else []
-        if not self.tokens or any(t[3] for t in self.tokens):
-            raise Unreadable(f"an expression is too long or has a character without meaning: {text[:60]}")
+        self.tokens = [(m.lastgroup, m[m.lastgroup]) for m in TOKEN.finditer(text[: MOST_CHARACTERS + 1])] + [("end", "")]
+        if len(text) > MOST_CHARACTERS:
+            raise Unreadable("an expression has more than 10^6 characters")
 
     def accept(self, *symbols):
-        if self.tokens[self.at][2] in symbols:
+        if self.tokens[self.at][0] == "symbol" and self.tokens[self.at][1] in symbols:
             self.at += 1
-            return self.tokens[self.at - 1][2]
+            return self.tokens[self.at - 1][1]
 
-    def expect(self, symbol):
-        if not self.accept(symbol):
-            raise Unreadable(f"`{symbol}` is missing in an expression")
+    def expect(self, kind, text):
+        if self.tokens[self.at] != (kind, text):
+            raise Unreadable(f"something does not fit at {self.tokens[self.at][1][:40]!r} in an expression")
+        self.at += 1
 
     def whole(self):
         result = self.sum()
-        if self.at != len(self.tokens) - 1:
-            raise Unreadable("an expression has something after its end")
+        self.expect("end", "")
         return result
 
     def sum(self, least=1):
-        """Operations that bind at least so tightly: 1 for sums, 2 for products."""
+        """Operations that bind at least so tightly."""
         left = self.signed()
-        while (level := {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}.get(self.tokens[self.at][2], 0)) >= least:
-            op, self.at = self.tokens[self.at][2], self.at + 1
+        while (level := BINDING.get(self.tokens[self.at][1], 0)) >= least:
+            op, self.at = self.tokens[self.at][1], self.at + 1
             right = self.sum(level + 1)
             left = self.graph.product(left, right) if op == "@" else self.graph.entrywise(op, left, right)
         return left
@@ -165,70 +165,38 @@ class Parser:
         signs = 0
         while sign := self.accept("+", "-"):
             signs += sign == "-"
-        left = self.postfix()
+        left = self.operand()
         if self.accept("^", "**"):
             left = self.graph.entrywise("^", left, self.signed())
         for _ in range(signs):
             left = self.graph.add("negative", (left,), None, self.graph.shape(left))
         return left
 
-    def postfix(self):
-        left = self.atom()
-        while op := self.accept("[", "."):
-            if op == "[":
-                keys = [self.key()]
-                while self.accept(","):
-                    keys.append(self.key())
-                self.expect("]")
-                left = self.graph.index(left, keys)
-            elif self.tokens[self.at][1] == "T":
-                self.at += 1
-                left = self.graph.call("transpose", (left,))
-            else:
-                raise Unreadable("`.` is only known before T")
-        return left
-
-    def key(self):
-        """(index,) or (start, end)."""
-        start = self.index_number()
-        if self.accept(":"):
-            return start, self.index_number()
-        if start is None:
-            raise Unreadable("an index is a whole number")
-        return (start,)
-
-    def index_number(self):
-        sign, text = self.accept("-", "+"), self.tokens[self.at][0]
-        if (sign or text) and not (text and text.isdecimal() and len(text) < 18):
-            raise Unreadable("an index is a whole number")
-        self.at += text is not None
-        return None if text is None else -int(text) if sign == "-" else int(text)
-
-    def atom(self):
-        number, name, symbol, _ = self.tokens[self.at]
-        self.at += symbol is not None or number is not None or name is not None
-        if number:
-            if not isfinite(float(number)):
-                raise Unreadable(f"{number[:40]} is too large")
-            return self.graph.number(float(number))
-        if symbol == "(" or name in FUNCTIONS and self.accept("("):
-            return self.bracketed(name)
-        if name in ("e", "pi"):
-            return self.graph.number(e if name == "e" else pi)
-        if name not in self.names:
-            raise Unreadable(f"unknown name `{name}`" if name else "a value is missing in an expression")
-        return self.names[name]
+    def operand(self):
+        (kind, text), self.at = self.tokens[self.at], self.at + 1
+        if kind == "number" and isfinite(float(text)) or text in CONSTANTS:
+            result = self.graph.number(CONSTANTS.get(text) or float(text))
+        elif text == "(" or text in FUNCTIONS and self.accept("("):
+            result = self.bracketed(text)
+        elif kind == "name" and text in self.names:
+            result = self.names[text]
+        else:
+            raise Unreadable(f"{text[:40]!r} is not a value that is known")
+        while self.tokens[self.at][0] == "index" or self.tokens[self.at][1] == ".T":
+            (kind, text), self.at = self.tokens[self.at], self.at + 1
+            result = self.graph.index(result, text) if kind == "index" else self.graph.call("transpose", (result,))
+        return result
 
     def bracketed(self, name):
         self.depth += 1
         if self.depth > DEEPEST:
             raise Unreadable("brackets are nested more than 256 deep")
         args = [self.sum()]
-        while name and self.accept(","):
+        while name != "(" and self.accept(","):
             args.append(self.sum())
-        self.expect(")")
+        self.expect("symbol", ")")
         self.depth -= 1
-        return self.graph.call(name, tuple(args)) if name else args[0]
+        return self.graph.call(name, tuple(args)) if name != "(" else args[0]
 
 def at(values, i):
     return values[0] if len(values) == 1 else values[i]
@@ -254,8 +222,7 @@ class Evaluation:
             needed.update(graph.nodes[i].args if i in needed else ())
         self.order = sorted(needed)
         self.kinks = [graph.nodes[i] for i in self.order if graph.nodes[i].depends and graph.nodes[i].op.split()[0] in KINKS]
-        for k, node in enumerate(self.kinks):
-            node.kink = k
+        self.kink_numbers = {node: k for k, node in enumerate(self.kinks)}
 
     def run(self, variables):
         for i in self.order:
@@ -351,7 +318,7 @@ class Evaluation:
         return adjoint.lo >= 0 if convex else adjoint.hi <= 0
 
     def chosen(self, node, entry, default):
-        slope = self.slopes.get((node.kink, entry))
+        slope = self.slopes.get((self.kink_numbers[node], entry))
         return default if slope is None else [exact(v) for v in slope]
 
     def kink_slope(self, node, entry, adjoint, v):

@@ -8,7 +8,7 @@ from itertools import chain
 from math import inf, isfinite, isnan, prod
 
 from .enclosure import ZERO, Enclosure, Rejected, Undecided, Unreadable, exact, largest, power, sqrt
-from .expression import RESERVED, Evaluation, Graph, Parser
+from .expression import CONSTANTS, FUNCTIONS, Evaluation, Graph, Parser
 
 LARGEST = 10**6
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.IGNORECASE | re.ASCII)
@@ -36,16 +36,9 @@ def read_npy(content):
     return numbers, shape
 
 def read_csv(content):
-    rows = []
-    for line in content.decode("utf-8-sig").splitlines():
-        if line.strip() and not line.startswith("#"):
-            separator = r"\s*,\s*" if "," in line else r"\s*;\s*" if ";" in line else r"\s+"
-            fields = [field.strip('"') for field in re.split(separator, line.strip())]
-            if rows or any(NUMBER.fullmatch(field) for field in fields):
-                rows.append(fields)
-            else:
-                rows.append([])  # a heading
-    rows = rows[1:] if rows and not rows[0] else rows
+    lines = [line.strip() for line in content.decode("utf-8-sig").splitlines() if line.strip() and not line.startswith("#")]
+    rows = [[f.strip('"') for f in re.split(r"\s*,\s*" if "," in line else r"\s*;\s*" if ";" in line else r"\s+", line)] for line in lines]
+    rows = rows[1:] if rows and not any(map(NUMBER.fullmatch, rows[0])) else rows  # without a heading
     if not rows or any(len(row) != len(rows[0]) or not all(map(NUMBER.fullmatch, row)) for row in rows):
         raise Unreadable("a .csv file is empty, or its lines differ in length, or a field is not a number")
     return [float(field) for field in chain(*rows)], tuple(n for n in (len(rows), len(rows[0])) if n > 1)
@@ -79,34 +72,31 @@ class Variable:
 
     def __init__(self, name, player, table, numbers):
         only(table, ("dim", "set", "lower", "upper", "start"), f"variable {name}")
-        self.name, self.player, self.shape = name, player, (table["dim"],) if "dim" in table else ()
+        self.name, self.player, self.shape, self.rows = name, player, (table["dim"],) if "dim" in table else (), []
         if any(type(n) is not int or not 1 <= n <= LARGEST for n in self.shape):
             raise Unreadable(f"the dim of {name} is not a whole number from 1 to {LARGEST}")
-        self.size = n = prod(self.shape)
-        bounds = {key: table[key] for key in ("lower", "upper") if key in table}
+        bounds, self.size = {key: table[key] for key in ("lower", "upper") if key in table}, prod(self.shape)
         chosen = table.get("set", {"box": bounds})
         chosen = {chosen: {}} if isinstance(chosen, str) else chosen
         if "set" in table and bounds or len(only(chosen, SETS, f"the set of {name}")) != 1:
             raise Unreadable(f"{name} has not one set")
-        ((self.kind, self.given),) = chosen.items()
-        only(self.given, SETS[self.kind], f"the set of {name}")
-        self.numbers, self.rows = numbers, []
+        ((self.kind, given),) = chosen.items()
+        self.given = {key: numbers(value) for key, value in only(given, SETS[self.kind], f"the set of {name}").items()}
         if self.kind in ("box", "free"):
-            self.kind, self.lower, self.upper = "box", self.vector("lower", n, -inf), self.vector("upper", n, inf)
-        elif self.kind == "simplex":
-            self.radius, self.center = self.vector("scale", 1, 1.0)[0], [0.0] * n
-        elif self.kind in ("ball", "l1"):
-            self.radius, self.center = self.vector("radius", 1)[0], self.vector("centre" if "centre" in self.given else "center", n, 0.0)
+            self.kind, self.lower, self.upper = "box", self.vector("lower", self.size, -inf), self.vector("upper", self.size, inf)
+        elif self.kind in ("ball", "l1", "simplex"):
+            self.radius = self.vector("scale", 1, 1.0)[0] if self.kind == "simplex" else self.vector("radius", 1)[0]
+            self.center = self.vector("centre" if "centre" in self.given else "center", self.size, 0.0)
         else:
-            key = "a" if self.kind == "halfspace" else "A"
-            flat, shape = numbers(self.given[key]) if key in self.given else ([], ())
-            self.rows = [[exact(v) for v in flat[i : i + n]] for i in range(0, len(flat), n)] if all(map(isfinite, flat)) else []
-            if not self.rows or (shape[1] != n if len(shape) == 2 else n != 1 and len(flat) != n) or key == "a" and len(flat) != n:
-                raise Unreadable(f"`{key}` of the set of {name} is missing or has another shape")
+            flat, shape = self.given.get("a" if self.kind == "halfspace" else "A", ([inf], ()))
+            width = shape[1] if len(shape) == 2 else 1 if self.size == 1 else len(flat)
+            if width != self.size or self.kind == "halfspace" and len(flat) != width or inf in map(abs, flat):
+                raise Unreadable(f"the set of {name} has no finite matrix of the right shape")
+            self.rows = [[exact(v) for v in flat[i : i + width]] for i in range(0, len(flat), width)]
             self.b = [exact(v) for v in self.vector("b", len(self.rows))]
 
     def vector(self, key, length, default=None):
-        values, shape = self.numbers(self.given[key]) if key in self.given else ([default], ())
+        values, shape = self.given.get(key, ([default], ()))
         if None in values or shape not in ((), (length,)) or inf in map(abs, values) and key not in ("lower", "upper"):
             raise Unreadable(f"`{key}` of the set of {self.name} is missing, infinite or of another length")
         return values if shape else values * length
@@ -116,19 +106,15 @@ class Variable:
 
     def distance_squared(self, x):
         """The exact squared distance of x from a simplex or an affine set; the other sets have to contain x."""
-        z, inside = [exact(v) for v in x], True
-        if self.kind == "box":
-            inside = all(a <= v <= b for a, v, b in zip(self.lower, x, self.upper))
-        elif self.kind == "ball":
-            rest = power(exact(self.radius), 2) - sum((power(v - exact(c), 2) for v, c in zip(z, self.center)), ZERO)
-            inside = rest.lo >= 0 and self.radius >= 0
-        elif self.kind == "l1":
-            inside = (exact(self.radius) - sum((largest([v, -v]) for v in z), ZERO)).lo >= 0
-        elif self.kind == "simplex":
-            inside = min(x) >= 0 < self.radius
-        elif self.kind != "affine":
-            inside = all(s.lo >= 0 for s in self.slack(z))
-        if not inside:
+        z = [exact(v) for v in x]
+        inside = {
+            "box": lambda: all(a <= v <= b for a, v, b in zip(self.lower, x, self.upper)),
+            "ball": lambda: self.radius >= 0 and (power(exact(self.radius), 2) - squares(v - exact(c) for v, c in zip(z, self.center))).lo >= 0,
+            "l1": lambda: (exact(self.radius) - sum((largest([v, -v]) for v in z), ZERO)).lo >= 0,
+            "simplex": lambda: min(x) >= 0 < self.radius,
+            "affine": lambda: True,
+        }.get(self.kind, lambda: all(s.lo >= 0 for s in self.slack(z)))
+        if not inside():
             raise Rejected(f"the point is outside the set of {self.name}")
         if self.kind == "simplex":
             return simplex_distance_squared([Fraction(v) for v in x], Fraction(self.radius))
@@ -165,13 +151,11 @@ class Variable:
             if not all(map(isfinite, ends)):
                 raise Rejected(f"n of {self.name} is not 0 where its set has no bound")
             return n, sum((m * (exact(end) - v) for m, end, v in zip(n, ends, z)), ZERO)
-        inner = sum((m * (exact(c) - v) for m, c, v in zip(n, self.center, z)), ZERO)
-        if self.kind == "ball":
-            return n, exact(self.radius) * length(n) + inner
-        return n, exact(self.radius) * largest(n + [-v for v in n] if self.kind == "l1" else n) + inner
+        size = sqrt(squares(n)) if self.kind == "ball" else largest(n + [-v for v in n] if self.kind == "l1" else n)
+        return n, exact(self.radius) * size + sum((m * (exact(c) - v) for m, c, v in zip(n, self.center, z)), ZERO)
 
-def length(values):
-    return sqrt(sum((power(v, 2) for v in values), ZERO))
+def squares(values):
+    return sum((power(v, 2) for v in values), ZERO)
 
 def simplex_distance_squared(x, scale):
     """The projection takes t from every entry and cuts at 0."""
@@ -187,87 +171,81 @@ class Game:
     """A game file: variables in order, and the graph of the objective."""
 
     def __init__(self, text, files):
-        try:
-            table = tomllib.loads(text.removeprefix("\ufeff"))
-        except (ValueError, RecursionError) as error:
-            raise Unreadable(f"the game is not TOML: {str(error)[:200]}") from None
+        table = tomllib.loads(text.removeprefix("\ufeff"))
         only(table, ("objective", "min", "max", "data", "define", "constants", "name", "description"), "the game")
         least, most, data, define = (table.get(key, {}) for key in ("min", "max", "data", "define"))
         if not all(isinstance(part, dict) for part in (least, most, data, define)) or not least or not most:
             raise Unreadable("a player has no variable, or a part of the game is not a table")
         listed = [*least, *most, *data, *define]
-        if len(set(listed)) < len(listed) or any(name in RESERVED or not re.fullmatch(r"[^\W\d]\w*", name) for name in listed):
+        if len({*listed, *FUNCTIONS, *CONSTANTS}) < len(listed + [*FUNCTIONS, *CONSTANTS]) or not all(re.fullmatch(r"[^\W\d]\w*", n) for n in listed):
             raise Unreadable("a name stands twice, or is reserved, or is not a name")
         data = {name: read_numbers(value, files, {}) for name, value in data.items()}
         numbers = lambda value: read_numbers(value, files, data)
         self.variables = [Variable(name, k, entry, numbers) for k, part in ((1, least), (2, most)) for name, entry in part.items()]
-        self.graph, names = Graph(), {}
-        for v in self.variables:
-            names[v.name] = self.graph.add("variable", (), v.name, v.shape, v.player)
-        for name, (values, shape) in data.items():
-            names[name] = self.graph.constant(name, values, shape)
-        for name, text in [*define.items(), ("", table.get("objective"))]:
-            if not isinstance(text, str):
-                raise Unreadable("the objective or a definition is not a text")
-            names[name] = Parser(text, self.graph, names).whole()
-        if self.graph.shape(names[""]):
+        graph = Graph()
+        names = {v.name: graph.add("variable", (), v.name, v.shape, v.player) for v in self.variables}
+        names |= {name: graph.constant(name, values, shape) for name, (values, shape) in data.items()}
+        for name, expression in [*define.items(), ("", table.get("objective", 0))]:
+            names[name] = Parser(expression, graph, names).whole()
+        if graph.shape(names[""]):
             raise Unreadable("the objective is not a number")
-        self.evaluation = Evaluation(self.graph, names[""])
+        self.evaluation = Evaluation(graph, names[""])
 
-    def split(self, player, numbers):
-        """The numbers of a player by variable: pairs."""
-        variables, parts = [v for v in self.variables if v.player == player], []
-        if len(numbers) != sum(v.size for v in variables):
-            raise Rejected(f"the point has {len(numbers)} numbers for player {'xy'[player - 1]}, not {sum(v.size for v in variables)}")
-        for v in variables:
-            parts.append((v, numbers[: v.size]))
-            numbers = numbers[v.size :]
-        return parts
+    def place(self, point, multipliers, slopes):
+        """Takes a point with its multipliers and slopes, all as lists per player, after looking at their lengths."""
+        self.parts, self.slopes = [], [self.allowed(part) for part in slopes]
+        for player, (numbers, given) in enumerate(zip(point, multipliers), 1):
+            variables, part = [v for v in self.variables if v.player == player], []
+            if [(key, len(l)) for key, l in given] != [("l", len(v.rows)) if v.rows else ("n", v.size) for v in variables]:
+                raise Rejected("the multipliers do not fit the sets")
+            if len(numbers) != sum(v.size for v in variables):
+                raise Rejected("the point has another length than the variables")
+            for v, (_, l) in zip(variables, given):
+                part.append((v, numbers[: v.size], l))
+                numbers = numbers[v.size :]
+            self.parts.append(part)
 
-    def checked_slopes(self, slopes):
-        """The slopes of one player as {(kink, entry): numbers}, each inside what its kink allows."""
+    def allowed(self, slopes):
+        """The slopes of one player as {(kink, entry): numbers}; each has to be inside what its kink allows."""
         result = {}
-        for slope in slopes:
-            key, numbers = slope[:2], slope[2]
-            node = self.evaluation.kinks[key[0]] if key[0] < len(self.evaluation.kinks) else None
-            if node is None or key[1] >= prod(node.shape) or key in result:
-                raise Rejected(f"there is no kink {key[0]} with entry {key[1]}, or it has two slopes")
-            vector = node.op.endswith("of all")
-            least = -1 if node.op in ("abs", "norm of all") else 0
-            right = len(numbers) == (prod(self.graph.shape(node.args[0])) if vector else 1) and all(least <= v <= 1 for v in numbers)
-            if node.op == "norm of all":
-                right = right and sum(Fraction(v) ** 2 for v in numbers) <= 1
-            elif not right or vector and not any(numbers):
-                right = False
-            if not right:
-                raise Rejected(f"the slope at kink {key[0]}, entry {key[1]}, is not a slope of `{node.op.split()[0]}`")
-            result[key] = numbers
+        for kink, entry, numbers in slopes:
+            if kink >= len(self.evaluation.kinks) or (kink, entry) in result:
+                raise Rejected(f"there is no kink {kink}, or it has two slopes for entry {entry}")
+            node = self.evaluation.kinks[kink]
+            least, count = (-1 if node.op in ("abs", "norm of all") else 0), 1
+            if node.op.endswith("of all"):
+                count = prod(self.evaluation.graph.shape(node.args[0]))
+            right = entry < prod(node.shape) and len(numbers) == count and all(least <= v <= 1 for v in numbers)
+            if not right or (sum(Fraction(v) ** 2 for v in numbers) > 1 if node.op == "norm of all" else count > 1 and not any(numbers)):
+                raise Rejected(f"the slope at kink {kink}, entry {entry}, is not one of `{node.op.split()[0]}`")
+            result[kink, entry] = numbers
         return result
 
-    def bounds(self, point, radius, multipliers, slopes):
+    def distances_squared(self):
+        return [sum((v.distance_squared(x) for v, x, _ in part), Fraction(0)) for part in self.parts]
+
+    def bounds(self, radius):
         """The enclosures of E for x and y with the present precision."""
-        parts = [self.split(player, numbers) for player, numbers in enumerate(point, 1)]
-        self.evaluation.run({v.name: numbers for part in parts for v, numbers in part})
+        self.evaluation.run({v.name: x for part in self.parts for v, x, _ in part})
         result = []
-        for player, part in enumerate(parts, 1):
-            gradient, residual, sup = self.evaluation.gradient(player, slopes[player - 1]), [], ZERO
-            for (v, x), given in zip(part, multipliers[player - 1]):
-                g = gradient.get(v.name, [ZERO] * v.size)
+        for player, part in enumerate(self.parts, 1):
+            gradient, residual, sup = self.evaluation.gradient(player, self.slopes[player - 1]), [], ZERO
+            for v, x, given in part:
                 n, more = v.normal(given, x)
-                residual += [a + b if player == 1 else b - a for a, b in zip(g, n)]
+                residual += [b + a if player == 1 else b - a for a, b in zip(gradient.get(v.name, [ZERO] * v.size), n)]
                 sup = sup + more
-            result.append(exact(radius) * length(residual) + sup)
+            result.append(exact(radius) * sqrt(squares(residual)) + sup)
         return result
 
-    def decide(self, claims, *problem):
+    def decided_bounds(self, radius, claims):
         """E for x and y, with more bits until the claims are seen to hold, or to fail, or more bits do not help."""
         before = None
         for Enclosure.bits in PRECISIONS:
             try:
-                found = self.bounds(*problem)
-            except Undecided as error:
+                found = self.bounds(radius)
+            except Undecided:
                 if Enclosure.bits == PRECISIONS[-1]:
-                    raise Rejected(str(error)) from None
+                    raise
                 continue
             slack = [exact(c) - e for c, e in zip(claims, found)]
             stuck = before and all((a.upper() - b.upper()).top() <= b.top() - 60 for a, b in zip(before, found))
@@ -275,27 +253,3 @@ class Game:
                 break
             before = found
         return found
-
-    def check(self, radius, point, claims, given, show):
-        """Prints what was found; returns what does not hold. `claims`: of X and Y, and of the distances; `given`: multipliers and slopes."""
-        failures, multipliers = [], []
-        for player, part in enumerate(given[0], 1):
-            variables = [v for v in self.variables if v.player == player]
-            if [key for key, _ in part] != ["l" if v.rows else "n" for v in variables]:
-                raise Rejected("the multipliers do not fit the sets")
-            if [len(numbers) for _, numbers in part] != [len(v.rows) or v.size for v in variables]:
-                raise Rejected("the multipliers have another length than their sets need")
-            multipliers.append([numbers for _, numbers in part])
-        slopes = [self.checked_slopes(part) for part in given[1]]
-        for player, claim in enumerate(claims[1], 1):
-            squared = sum((v.distance_squared(x) for v, x in self.split(player, point[player - 1])), Fraction(0))
-            distance = sqrt(exact(squared.numerator) / exact(squared.denominator))
-            show(f"outside {'xy'[player - 1]}: distance {distance}, claimed {claim!r}")
-            if claim < 0 or Fraction(claim) ** 2 < squared:
-                failures.append(f"the point is further outside the set of {'xy'[player - 1]} than claimed")
-        for name, claim, found in zip("XY", claims[0], self.decide(claims[0], point, radius, multipliers, slopes)):
-            excess = (exact(claim) - found.upper()) / found.upper() if found.hi > 0 else ZERO
-            show(f"{name}: E = {found}, claimed {claim!r}, above E by {excess} of E")
-            if (exact(claim) - found).lo < 0:
-                failures.append(f"the claim {name} is below E")
-        return failures

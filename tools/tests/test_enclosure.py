@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import writer  # noqa: F401  (puts tools/ on the path)
 from proofcheck import enclosure as num
+from proofcheck.expression import SMOOTH
 
 # function, argument (a float, taken exactly), 60 digits of the value
 DIGITS = [
@@ -63,6 +64,10 @@ DIGITS = [
 ]
 
 
+def function(name):
+    return SMOOTH["tanh"][1] if name == "sech_squared" else SMOOTH[name][0]
+
+
 def ends(x):
     return x.lo * Fraction(2) ** x.e, x.hi * Fraction(2) ** x.e
 
@@ -74,7 +79,7 @@ class Functions(unittest.TestCase):
     def test_every_function_has_its_known_digits(self):
         for name, argument, digits in DIGITS:
             with self.subTest(name=name, argument=argument):
-                found = getattr(num, name)(num.exact(argument))
+                found = function(name)(num.exact(argument))
                 mantissa, _, exponent = digits.partition("e")
                 value = Fraction(mantissa) * Fraction(10) ** int(exponent or 0)
                 low, high = ends(found)
@@ -94,28 +99,28 @@ class Functions(unittest.TestCase):
         for _ in range(300):
             name, argument = random.choice(names), num.exact(10 ** random.uniform(-12, 2))
             num.Enclosure.bits = 300
-            low, high = ends(getattr(num, name)(argument))
+            low, high = ends(function(name)(argument))
             num.Enclosure.bits = 64
-            wide_low, wide_high = ends(getattr(num, name)(argument))
+            wide_low, wide_high = ends(function(name)(argument))
             self.assertTrue(wide_low <= low <= high <= wide_high, name)
 
     def test_special_values_are_exact(self):
         for name, argument, value in [("exp", 0, 1), ("log", 1, 0), ("sin", 0, 0), ("cos", 0, 1), ("tanh", 0, 0), ("sqrt", 2.25, 1.5),
                                       ("expm1", 0, 0), ("log1p", 0, 0), ("atan", 0, 0), ("sigmoid", 0, 0.5), ("cosh", 0, 1), ("sinh", 0, 0)]:
-            self.assertEqual(ends(getattr(num, name)(num.exact(argument))), (Fraction(value), Fraction(value)), name)
+            self.assertEqual(ends(function(name)(num.exact(argument))), (Fraction(value), Fraction(value)), name)
 
     def test_an_interval_contains_the_values_of_its_points(self):
         for name in ["exp", "tanh", "sigmoid", "atan", "sinh", "sin", "cos", "cosh"]:
             wide = num.hull(num.exact(-0.25), num.exact(0.5))
-            low, high = ends(getattr(num, name)(wide))
+            low, high = ends(function(name)(wide))
             for point in (-0.25, -0.1, 0.0, 0.3, 0.5):
-                a, b = ends(getattr(num, name)(num.exact(point)))
+                a, b = ends(function(name)(num.exact(point)))
                 self.assertTrue(low <= a and b <= high, name)
 
     def test_log_and_sqrt_outside_their_domain_are_refused(self):
         for name, argument in [("log", 0), ("log", -1), ("sqrt", -1), ("log1p", -1)]:
             with self.assertRaises(num.Rejected):
-                getattr(num, name)(num.exact(argument))
+                function(name)(num.exact(argument))
 
 
 class Arithmetic(unittest.TestCase):
