@@ -12,61 +12,51 @@ import re
 import struct
 import sys
 import tomllib
+from collections import Counter
 from fractions import Fraction
+from functools import reduce
+from itertools import chain, product
 from math import isfinite, ldexp, prod
-from operator import mul
+from operator import mul, or_
 
-from proofcheck.enclosure import Enclosure, Rejected, Unreadable, exact, sqrt, tanh
+from proofcheck.enclosure import Enclosure, Rejected, Unreadable, exact, rejected_if, sqrt, tanh, unreadable_if
 from proofcheck.game import Game
 
 MOST_BYTES = 1 << 28
 UNIT = 96  # bounds of a network's values are whole numbers of 2^-96
 
 def fields(table, names):
-    if not isinstance(table, dict) or set(table) != set(names):
-        raise Unreadable(f"these fields are expected, and no others: {', '.join(names)}")
+    unreadable_if(not isinstance(table, dict) or set(table) != set(names), f"these fields are expected, and no others: {', '.join(names)}")
     return [table[name] for name in names]
 
-def number(value, whole=False):
-    if type(value) not in ((int,) if whole else (int, float)) or not isfinite(value) or whole and not 0 <= value < 1 << 31:
-        raise Unreadable("a number is missing, infinite or of the wrong kind")
-    return value if whole else float(value)
+def number(value):
+    unreadable_if(type(value) not in (int, float) or not isfinite(value), "a number is missing, or is not finite")
+    return float(value)
 
-def listed(values, reader):
-    if not isinstance(values, list):
-        raise Unreadable("a list is missing")
-    return [reader(v) for v in values]
-
-def text_or_bytes(value, encoded):
-    if not isinstance(value, str):
-        raise Unreadable("a text is missing")
-    return base64.b64decode(value, validate=True) if encoded else value
-
-def packed(numbers):
-    return struct.pack(f"<{len(numbers)}d", *numbers)
+def whole(value):
+    unreadable_if(type(value) is not int or not 0 <= value < 1 << 31, "a whole number is missing, or is too large")
+    return value
 
 def same(digest, content, what):
-    if digest != hashlib.sha256(content).hexdigest():
-        raise Rejected(f"the digest of the {what} is not that of its content")
+    rejected_if(digest != hashlib.sha256(content).hexdigest(), f"the digest of the {what} is not that of its content")
 
-def by_player(table, reader):
-    return [listed(part, reader) for part in fields(table, ("x", "y"))]
+def packed(numbers): return struct.pack(f"<{len(numbers)}d", *numbers)
+def decoded(text): return base64.b64decode(text, validate=True)
+def by_player(table, reader): return [[reader(entry) for entry in part] for part in fields(table, ("x", "y"))]
 
 def read_multiplier(entry):
-    key = "l" if isinstance(entry, dict) and "l" in entry else "n"
-    return key, listed(fields(entry, (key,))[0], lambda v: 0.0 if v is None else number(v))
+    key = "l" if "l" in entry else "n"
+    return key, [0.0 if v is None else number(v) for v in fields(entry, (key,))[0]]
 
 def read_slope(entry):
     kink, place, slope = fields(entry, ("kink", "entry", "slope"))
-    return number(kink, True), number(place, True), listed(slope, number)
+    return whole(kink), whole(place), [number(v) for v in slope]
 
 def check_game(proof):
     _, _, _, game, radius, point, claim, multipliers, slopes, digests = fields(
         proof, ("format", "version", "kind", "game", "radius", "point", "claim", "multipliers", "slopes", "sha256"))
     text, files = fields(game, ("toml", "files"))
-    text, radius = text_or_bytes(text, False), number(radius)
-    files = {name: text_or_bytes(files[name], True) for name in sorted(files, key=str.encode)}
-    point = by_player(point, number)
+    files, radius, point = {name: decoded(files[name]) for name in sorted(files, key=str.encode)}, number(radius), by_player(point, number)
     *claims, outside = fields(claim, ("X", "Y", "outside"))
     claims, outside = [number(v) for v in claims], [number(v) for v in fields(outside, ("x", "y"))]
     multipliers, slopes = by_player(multipliers, read_multiplier), by_player(slopes, read_slope)
@@ -77,8 +67,7 @@ def check_game(proof):
     numbers += [v for part in slopes for kink, place, slope in part for v in (kink, place, *slope)]
     same(multiplier_digest, packed(numbers), "multipliers")
     same(claim_digest, packed([radius, *claims, *outside]), "claim")
-    if radius < 0:
-        raise Rejected("the radius is negative")
+    rejected_if(radius < 0, "the radius is negative")
     game, failures = Game(text, files), []
     game.place(point, multipliers, slopes)
     for name, claim, squared in zip("xy", outside, game.distances_squared()):
@@ -90,195 +79,168 @@ def check_game(proof):
         print(f"{name}: E = {found}, claimed {claim!r}, above E by {excess} of E")
         if (exact(claim) - found).lo < 0:
             failures.append(f"the claim {name} is below E")
-    if failures:
-        raise Rejected("; ".join(failures))
+    rejected_if(failures, "; ".join(failures))
 
 class Layer:
-    """A linear layer: weights and biases as whole numbers of 2^-scale; `size` is the kernel's, 0 for a dense layer."""
+    """A linear layer: weights and biases as whole numbers of 2^-scale; `kernel` is 0 for a dense layer."""
 
     def __init__(self, tensors, name, shape):
-        flat, self.bias = tensors.pop((f"{name}.weight", shape), None), tensors.pop((f"{name}.bias", shape[:1]), None)
-        if flat is None or self.bias is None or not all(map(isfinite, flat + self.bias)):
+        flat, bias = tensors.pop((f"{name}.weight", shape), None), tensors.pop((f"{name}.bias", shape[:1]), None)
+        if flat is None or bias is None or not all(map(isfinite, flat + bias)):
             raise Unreadable(f"the model has no finite {name} of the shape {shape}")
-        whole, common = [int(ldexp(v, 149)) for v in flat + self.bias], 1 << 149
-        for v in whole:
-            common |= v
+        exact_numbers = [int(ldexp(v, 149)) for v in flat + bias]
+        common = reduce(or_, exact_numbers, 1 << 149)
         zeros = (common & -common).bit_length() - 1
-        whole, self.scale, self.products = [v >> zeros for v in whole], 149 - zeros, prod(shape[1:])
-        self.rows = [whole[i : i + self.products] for i in range(0, len(flat), self.products)]
-        self.sizes, self.bias, self.size = [[abs(v) for v in row] for row in self.rows], whole[len(flat) :], shape[-1] if len(shape) == 4 else 0
+        numbers, self.k, self.scale, self.kernel = [v >> zeros for v in exact_numbers], prod(shape[1:]), 149 - zeros, shape[-1] if len(shape) == 4 else 0
+        self.rows, self.bias = [numbers[i : i + self.k] for i in range(0, len(flat), self.k)], numbers[len(flat) :]
+        self.absolute = [[abs(v) for v in row] for row in self.rows]
 
     def gamma(self, value):
         """gamma_(k+1) times a number that is not negative, rounded up."""
-        return -(-value * (self.products + 1) // ((1 << 24) - self.products - 1))
+        return -(-value * (self.k + 1) // ((1 << 24) - self.k - 1))
 
-    def inputs(self, lo, hi):
-        """Twice the centres, twice the radii, and their sums in absolute value."""
-        c, r = [a + b for a, b in zip(lo, hi)], [b - a for a, b in zip(lo, hi)]
-        return c, r, [abs(a) + b for a, b in zip(c, r)]
-
-    def apply(self, lo, hi, shape):
-        """New bounds, rounded outward, and their shape."""
-        c, r, m = self.inputs(lo, hi)
+    def apply(self, bounds, shape):
+        """New bounds, rounded outward, and their shape. Inside, values are in units of 2^-(UNIT + 1): c and r are twice as large there."""
+        c, r = [a + b for a, b in bounds], [b - a for a, b in bounds]
+        m = [abs(a) + b for a, b in zip(c, r)]
         r = [a + self.gamma(b) + 1 for a, b in zip(r, m)]  # 1 is more than 2^-126
-        tiny = -(-(((self.products << UNIT + 1) + sum(m)) << self.scale) >> 120)
-        channels, height, width = shape if self.size else (1, 1, len(c))
-        size, span = (self.size, self.size) if self.size else (1, len(c))
-        starts = [(y, x) for y in range(height - size + 1) for x in range(width - span + 1)]
-        low, high = [[] for _ in self.rows], [[] for _ in self.rows]
-        for y, x in starts:
-            pieces = [slice(at, at + span) for i in range(channels) for j in range(size) for at in [(i * height + y + j) * width + x]]
-            centres, radii = [v for p in pieces for v in c[p]], [v for p in pieces for v in r[p]]
-            for j, (row, absolute, b) in enumerate(zip(self.rows, self.sizes, self.bias)):
+        tiny = -(-(((self.k << UNIT + 1) + sum(m)) << self.scale) >> 120)
+        channels, height, width = shape if self.kernel else (1, 1, len(c))
+        tall, wide = (self.kernel, self.kernel) if self.kernel else (1, len(c))
+        result, shape = [[] for _ in self.rows], (len(self.rows), height - tall + 1, width - wide + 1)
+        for y, x in product(range(shape[1]), range(shape[2])):
+            starts = [(i * height + y + j) * width + x for i in range(channels) for j in range(tall)]
+            centres, radii = ([v for s in starts for v in values[s : s + wide]] for values in (c, r))
+            for row, absolute, b, out in zip(self.rows, self.absolute, self.bias, result):
                 centre = sum(map(mul, row, centres)) + (b << UNIT + 1)
                 radius = sum(map(mul, absolute, radii)) + self.gamma(abs(b) << UNIT + 1) + tiny
-                low[j].append((centre - radius) >> self.scale + 1)
-                high[j].append(-((-centre - radius) >> self.scale + 1))
-        return sum(low, []), sum(high, []), (len(low), height - size + 1, width - span + 1) if self.size else (len(low),)
+                out.append(((centre - radius) >> self.scale + 1, -((-centre - radius) >> self.scale + 1)))
+        return list(chain(*result)), shape if self.kernel else shape[:1]
 
-    def margins(self, lo, hi, label):
-        """The margins against a label, as exact enclosures."""
-        c, r, m = self.inputs(lo, hi)
-        def error(j):
-            rest = (self.products << self.scale + UNIT + 1) + (sum(self.sizes[j]) << UNIT + 1) + (sum(m) << self.scale)
-            return self.gamma(sum(map(mul, self.sizes[j], m)) + (abs(self.bias[j]) << UNIT + 1)) - (-rest >> 120)
-        result = []
-        for j, row in enumerate(self.rows):
-            d = [a - b for a, b in zip(row, self.rows[label])]
-            value = (self.bias[j] - self.bias[label] << UNIT + 1) + sum(map(mul, d, c)) + sum(map(mul, map(abs, d), r)) + error(j) + error(label)
-            result.append(Enclosure(value, value, -self.scale - UNIT - 1))
-        return result
+    def margins(self, bounds, label):
+        """The margins against a label, in units of 2^-(scale + UNIT + 1)."""
+        c, r = [a + b for a, b in bounds], [b - a for a, b in bounds]
+        m = [abs(a) + b for a, b in zip(c, r)]
+        rest = [((self.k << self.scale) + sum(row) << UNIT + 1) + (sum(m) << self.scale) for row in self.absolute]
+        error = [self.gamma(sum(map(mul, row, m)) + (abs(b) << UNIT + 1)) - (-v >> 120) for row, b, v in zip(self.absolute, self.bias, rest)]
+        differences = [[a - b for a, b in zip(row, self.rows[label])] for row in self.rows]
+        return [(b - self.bias[label] << UNIT + 1) + sum(map(mul, d, c)) + sum(map(mul, map(abs, d), r)) + e + error[label]
+                for b, d, e in zip(self.bias, differences, error)]
 
 def read_model(content):
     """The shape of the input, and the layers: (kind, layer or size)."""
-    size = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + size]) if size < 1 << 24 else {}
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
     model, tensors = tomllib.loads(header.pop("__metadata__")["standoff.model"]), {}
     for name, entry in header.items():
-        start, end = entry["data_offsets"]
-        if entry["dtype"] != "F32" or end - start != 4 * prod(entry["shape"]):
+        begin, end = entry["data_offsets"]
+        if entry["dtype"] != "F32" or min(begin, *entry["shape"]) < 0 or end - begin != 4 * prod(entry["shape"]):
             raise Unreadable("a tensor of the model is not of 32-bit numbers, or has another length than its shape")
-        tensors[name, tuple(entry["shape"])] = list(struct.unpack(f"<{(end - start) // 4}f", content[8 + size + start : 8 + size + end]))
-    shape, layers, counts = tuple(model["input"]), [], {"conv": 0, "dense": 0}
-    given = shape
+        tensors[name, tuple(entry["shape"])] = list(struct.unpack(f"<{prod(entry['shape'])}f", content[start + begin : start + end]))
+    shape, layers, counts = tuple(map(whole, model["input"])), [], Counter()
     for text in model["layers"]:
-        kind, *sizes = re.fullmatch(r"(relu|tanh|flatten|(?:conv|maxpool|dense)(?=\())(?:\((\d+)(?:, *(\d+))?\))?", text).groups()
-        a, b = (int(v) if v else None for v in sizes)
-        if kind in counts:
-            counts[kind] += 1
-            name, new = (f"conv{counts[kind]}", (b, *(n - a + 1 for n in shape[1:]))) if kind == "conv" else (f"fc{counts[kind]}", (a,))
-            layers.append((kind, Layer(tensors, name, (b, shape[0], a, a) if kind == "conv" else (a, *shape))))
-            shape = new
-        else:
-            layers.append((kind, a))
-            shape = {"flatten": (prod(shape),), "maxpool": (shape[0], *(n // a for n in shape[1:])) if a else ()}.get(kind, shape)
-        if not shape or min(shape) < 1 or len(shape) not in (1, 3) or prod(shape) > 10**7:
-            raise Unreadable(f"the layer {text} does not fit")
-    if tensors or layers[-1][0] != "dense":
-        raise Unreadable("the model has a tensor too many, or does not end with a dense layer")
-    return given, layers
+        kind, a, b = re.fullmatch(r"(relu|tanh|flatten|(?:maxpool|dense)(?=\(\d+\))|conv(?=.*,))(?:\((\d{1,9})(?:, *(\d{1,9}))?\))?", text).groups()
+        a, b, part = int(a or 0), int(b or 0), None
+        counts[kind] += 1
+        if kind == "conv":
+            part, shape = Layer(tensors, f"conv{counts[kind]}", (b, shape[0], a, a)), (b, shape[1] - a + 1, shape[2] - a + 1)
+        elif kind == "dense":
+            part, shape = Layer(tensors, f"fc{counts[kind]}", (a, *shape)), (a,)
+        elif kind == "maxpool":
+            part, shape = a, (shape[0], shape[1] // a, shape[2] // a)
+        elif kind == "flatten":
+            shape = (prod(shape),)
+        unreadable_if(min(shape) < 1 or len(shape) not in (1, 3), f"the layer {text} does not fit")
+        layers.append((kind, part))
+    unreadable_if(tensors or kind != "dense", "the model has a tensor too many, or does not end with a dense layer")
+    return tuple(model["input"]), layers
 
-def pooled(values, shape, size):
+def pooled(bounds, shape, size):
     channels, height, width = shape
-    return [max(values[(i * height + y + j) * width + x + k] for j in range(size) for k in range(size))
-            for i in range(channels) for y in range(0, height - size + 1, size) for x in range(0, width - size + 1, size)]
+    for i, y, x in product(range(channels), range(height // size), range(width // size)):
+        square = [bounds[(i * height + y * size + j) * width + x * size + k] for j in range(size) for k in range(size)]
+        yield max(a for a, _ in square), max(b for _, b in square)
 
-def tanh_bound(value, sign):
-    """tanh +- (2^-20 |tanh| + 2^-126), rounded outward; `sign` is -1 for lower and 1 for upper bounds."""
+def tanh_above(value):
+    """tanh + 2^-20 |tanh| + 2^-126 of a value in units of 2^-UNIT, rounded up."""
     Enclosure.bits = 128
-    t = tanh(Enclosure(sign * value, sign * value, -UNIT)).upper()
+    t = tanh(Enclosure(value, value, -UNIT)).upper()
     t = t + Enclosure(abs(t.hi), abs(t.hi), t.e - 20) + Enclosure(1, 1, -126)
-    return sign * -(-t.hi >> -t.e - UNIT) if t.e < -UNIT else sign * (t.hi << t.e + UNIT)
+    return -(-t.hi >> -t.e - UNIT) if t.e < -UNIT else t.hi << t.e + UNIT
 
 def network_margins(model, pixels, limits, label):
+    """The margins as enclosures of one point."""
     shape, layers = model
     eps, least, most = (int(ldexp(v, 200)) for v in limits)
-    lo, hi = [], []
+    bounds = []
     for v in (int(ldexp(v, 200)) for v in pixels):
         reach = eps + (1 << 181) + (abs(v) + eps >> 22) + 1
-        lo.append(max(least, v - reach) >> 200 - UNIT)
-        hi.append(-(-min(most, v + reach) >> 200 - UNIT))
-    if any(a > b for a, b in zip(lo, hi)):
-        raise Rejected("a pixel is outside the limits")
+        bounds.append((max(least, v - reach) >> 200 - UNIT, -(-min(most, v + reach) >> 200 - UNIT)))
+    rejected_if(any(a > b for a, b in bounds), "a pixel is outside the limits")
     for kind, part in layers[:-1]:
         if kind in ("conv", "dense"):
-            lo, hi, shape = part.apply(lo, hi, shape)
+            bounds, shape = part.apply(bounds, shape)
         elif kind == "relu":
-            lo, hi = [max(v, 0) for v in lo], [max(v, 0) for v in hi]
+            bounds = [(max(a, 0), max(b, 0)) for a, b in bounds]
         elif kind == "tanh":
-            lo, hi = [tanh_bound(v, -1) for v in lo], [tanh_bound(v, 1) for v in hi]
+            bounds = [(-tanh_above(-a), tanh_above(b)) for a, b in bounds]
         elif kind == "maxpool":
-            lo, hi, shape = pooled(lo, shape, part), pooled(hi, shape, part), (shape[0], shape[1] // part, shape[2] // part)
+            bounds, shape = list(pooled(bounds, shape, part)), (shape[0], shape[1] // part, shape[2] // part)
         else:
-            shape = (len(lo),)
-    return layers[-1][1].margins(lo, hi, label)
+            shape = (len(bounds),)
+    last = layers[-1][1]
+    return [Enclosure(v, v, -last.scale - UNIT - 1) for v in last.margins(bounds, label)]
 
 def read_image(entry):
     index, label, pixels, margins, digest = fields(entry, ("index", "label", "pixels", "margins", "sha256"))
-    pixels = text_or_bytes(pixels, True)
-    margins = listed(margins, lambda v: None if v is None else number(v))
-    label = number(label, True)
-    same(digest, pixels + struct.pack("<I", label) + packed([v or 0.0 for v in margins]), f"image {number(index, True)}")
+    pixels, margins = decoded(pixels), [None if v is None else number(v) for v in margins]
+    same(digest, pixels + struct.pack("<I", whole(label)) + packed([v or 0.0 for v in margins]), f"image {whole(index)}")
     return index, label, struct.unpack(f"<{len(pixels) // 4}f", pixels), margins, digest
 
 def check_image(model, image, limits):
     index, label, pixels, claims, _ = image
-    if len(pixels) != prod(model[0]) or not all(map(isfinite, pixels)):
-        raise Rejected("the pixels do not fit the network, or are not finite")
-    if len(claims) != len(model[1][-1][1].rows) or label >= len(claims) or [j for j, c in enumerate(claims) if c is None] != [label]:
+    rejected_if(len(pixels) != prod(model[0]) or not all(map(isfinite, pixels)), "the pixels do not fit the network, or are not finite")
+    if len(claims) != len(model[1][-1][1].rows) or [j for j, c in enumerate(claims) if c is None] != [label]:
         raise Rejected("the margins do not fit the network and the label")
-    found = network_margins(model, pixels, limits, label)
-    rows = [(c, m) for c, m in zip(claims, found) if c is not None]
+    rows = [(c, m) for c, m in zip(claims, network_margins(model, pixels, limits, label)) if c is not None]
     claim, worst = max(rows, key=lambda row: row[0])
     print(f"image {index}, label {label}: largest margin claimed {claim!r}, E = {worst}")
-    if any(c >= 0 for c, _ in rows):
-        raise Rejected("a claimed margin is not negative")
-    if any((exact(c) - m).lo < 0 for c, m in rows):
-        raise Rejected("a claimed margin is below its bound E")
+    if claim >= 0 or any((exact(c) - m).lo < 0 for c, m in rows):
+        raise Rejected("a claimed margin is not negative" if claim >= 0 else "a claimed margin is below its bound E")
 
 def check_network(proof, model_file, most_images):
-    names = ("format", "version", "kind", "model", "eps", "least", "most", "images", "sha256")
-    _, _, _, model, *limits, images, digest = fields(proof, names)
-    (model_digest,) = fields(model, ("sha256",))
-    if model_file is None:
-        raise Unreadable("a proof of a network needs --model FILE.safetensors")
-    content = read(model_file)
+    _, _, _, model, *limits, images, digest = fields(proof, ("format", "version", "kind", "model", "eps", "least", "most", "images", "sha256"))
+    unreadable_if(model_file is None, "a proof of a network needs --model FILE.safetensors")
+    (model_digest,), content = fields(model, ("sha256",)), read(model_file)
     same(model_digest, content, "model")
-    limits = struct.unpack("<3f", struct.pack("<3f", *map(number, limits)))
-    images = listed(images, read_image)
+    limits, images = struct.unpack("<3f", struct.pack("<3f", *map(number, limits))), [read_image(entry) for entry in images]
     same(digest, model_digest.encode() + struct.pack("<3f", *limits) + "".join(image[-1] for image in images).encode(), "file")
-    if not images or limits[0] < 0:
-        raise Rejected("there is no image, or eps is negative")
-    model, failures = read_model(content), 0
-    chosen = images[:most_images]
+    rejected_if(not images or limits[0] < 0, "there is no image, or eps is negative")
+    model, chosen, failures = read_model(content), images[:most_images], 0
     for image in chosen:
         try:
             check_image(model, image, limits)
         except Rejected as error:
             failures += 1
             print(f"image {image[0]} rejected: {error}")
-    print(f"{len(chosen) - failures} of {len(chosen)} images hold" + (f"; {len(images) - len(chosen)} not looked at" if len(chosen) < len(images) else ""))
-    if failures:
-        raise Rejected(f"{failures} images do not hold")
+    print(f"{len(chosen) - failures} of {len(chosen)} images hold; {len(images) - len(chosen)} not looked at")
+    rejected_if(failures, f"{failures} images do not hold")
 
 def read(path):
     with open(path, "rb") as file:
         content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise Unreadable(f"{path} has more than {MOST_BYTES} bytes")
+    unreadable_if(len(content) > MOST_BYTES, f"{path} has more than {MOST_BYTES} bytes")
     return content
 
 def unique(pairs):
-    if len(dict(pairs)) < len(pairs):
-        raise Unreadable("a field stands twice")
+    unreadable_if(len(dict(pairs)) < len(pairs), "a field stands twice")
     return dict(pairs)
 
 def run(arguments):
     proof = json.loads(read(arguments.proof), object_pairs_hook=unique)
-    if not isinstance(proof, dict) or proof.get("format") != "standoff-proof" or type(proof.get("version")) is not int or proof["version"] != 1:
-        raise Unreadable("this is not a proof file of version 1")
-    if proof.get("kind") not in ("game", "network"):
-        raise Unreadable("the kind of the proof is not known")
+    known = isinstance(proof, dict) and proof.get("format") == "standoff-proof" and proof.get("kind") in ("game", "network")
+    if not known or type(proof.get("version")) is not int or proof["version"] != 1:
+        raise Unreadable("this is not a proof file of version 1, of a game or a network")
     check_game(proof) if proof["kind"] == "game" else check_network(proof, arguments.model, arguments.images)
 
 def main(words=None):
@@ -293,14 +255,15 @@ def main(words=None):
     sys.setrecursionlimit(10000)
     try:
         run(arguments)
-        print("accepted")
-        return 0
     except Rejected as error:
         print(f"rejected: {error}")
         return 1
     except (KeyboardInterrupt, Exception) as error:  # whatever it is: nothing was proven
-        print(f"error: {error if isinstance(error, Unreadable) else f'the file cannot be read ({type(error).__name__}: {str(error)[:200]})'}", file=sys.stderr)
+        reason = error if isinstance(error, Unreadable) else f"the file cannot be read ({type(error).__name__}: {str(error)[:200]})"
+        print(f"error: {reason}", file=sys.stderr)
         return 2
+    print("accepted")
+    return 0
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,6 +18,14 @@ class Rejected(Exception):
 class Undecided(Rejected):
     """The enclosures are too wide to decide; more bits may help."""
 
+def unreadable_if(condition, message):
+    if condition:
+        raise Unreadable(message)
+
+def rejected_if(condition, message):
+    if condition:
+        raise Rejected(message)
+
 class Enclosure:
     """The numbers from lo * 2^e to hi * 2^e."""
 

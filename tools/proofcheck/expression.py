@@ -2,15 +2,15 @@
 
 import re
 from collections import namedtuple
+from functools import reduce
 from math import e, isfinite, pi, prod
 
 from . import enclosure as num
-from .enclosure import ONE, SIGNED_UNIT, TWO, UNIT, ZERO, Rejected, Undecided, Unreadable, exact
+from .enclosure import ONE, SIGNED_UNIT, TWO, UNIT, ZERO, Undecided, Unreadable, exact, rejected_if, unreadable_if
 
 SMOOTH = {  # name: (value, derivative)
     "sin": (num.sin, num.cos),
     "cos": (num.cos, lambda x: -num.sin(x)),
-    "tan": (lambda x: num.sin(x) / num.cos(x), lambda x: ONE / num.power(num.cos(x), 2)),
     "exp": (num.exp, num.exp),
     "log": (num.log, lambda x: ONE / x),
     "sqrt": (num.sqrt, lambda x: ONE / (TWO * num.sqrt(x))),
@@ -30,16 +30,15 @@ BINARY = {  # operation: (value, derivatives)
     "*": (lambda a, b: a * b, lambda a, b: (b, a)),
     "/": (lambda a, b: a / b, lambda a, b: (ONE / b, -(a / num.power(b, 2)))),
     "max": (lambda a, b: num.largest([a, b]), None),
-    "min": (lambda a, b: -num.largest([-a, -b]), None),
 }
 KINKS = {  # operation: slope above the kink, slope below, slope at it unless the file has another, all slopes
     "abs": (ONE, -ONE, ZERO, SIGNED_UNIT),
     "relu": (ONE, ZERO, ZERO, UNIT),
     "max": (ONE, ZERO, ONE, UNIT),  # of a - b: the weight of a
-    "min": (ZERO, ONE, ONE, UNIT),
+    "max of all": None,
     "norm": None,
 }
-FUNCTIONS = (SMOOTH.keys() | KINKS.keys() | {"square", "sum", "mean", "logsumexp", "dot", "transpose"}) - {"negative"}
+FUNCTIONS = {*SMOOTH, "abs", "relu", "max", "min", "norm", "square", "sum", "mean", "logsumexp", "dot", "transpose", "tan"} - {"negative"}
 CONSTANTS = {"e": e, "pi": pi}
 TOKEN = re.compile(r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<index>\[[^][]*\])"
                    r"|(?P<symbol>\*\*|[-+*/^@(),]|\.T\b)|(?P<bad>\S))")
@@ -62,8 +61,7 @@ class Graph:
             for a in args:
                 depends |= self.nodes[a].depends
             self.work += max(cost, prod(shape), *(prod(self.shape(a)) for a in args), 1)
-            if self.work > MOST_WORK:
-                raise Unreadable("the game is too large for this program")
+            unreadable_if(self.work > MOST_WORK, "the game is too large for this program")
             self.table[key] = len(self.nodes)
             self.nodes.append(Node(op, args, extra, shape, depends))
         return self.table[key]
@@ -78,39 +76,44 @@ class Graph:
     def shape(self, i):
         return self.nodes[i].shape
 
-    def entrywise(self, op, a, b):
+    def entrywise(self, op, a, b, extra=None):
         shapes = self.shape(a), self.shape(b)
-        if shapes[0] != shapes[1] and () not in shapes:
-            raise Unreadable(f"`{op}` of the shapes {shapes[0]} and {shapes[1]}")
-        return self.add(op, (a, b), None, shapes[0] or shapes[1])
+        unreadable_if(shapes[0] != shapes[1] and () not in shapes, f"`{op}` of the shapes {shapes[0]} and {shapes[1]}")
+        return self.add(op, (a, b), extra, shapes[0] or shapes[1])
 
     def product(self, a, b):
         left, right = self.shape(a), self.shape(b)
-        if not left or not right or left[-1] != right[0]:
-            raise Unreadable(f"`@` of the shapes {left} and {right}")
+        unreadable_if(not left or not right or left[-1] != right[0], f"`@` of the shapes {left} and {right}")
         return self.add("@", (a, b), None, left[:-1] + right[1:], cost=prod(left + right[1:]))
 
     def call(self, name, args):
-        if name in ("max", "min") and len(args) > 1:
-            result = args[0]
-            for a in args[1:]:
-                result = self.entrywise(name, result, a)
-            return result
         shape = self.shape(args[0])
+        if name == "min":  # the maximum of the negatives, and its negative; "min" keeps it apart from a max of the same negatives
+            return self.negative(self.maximum([self.negative(a) for a in args], "min"))
+        if name == "max":
+            return self.maximum(args, None)
         if len(args) != (2 if name == "dot" else 1) or name == "dot" and (len(shape) > 1 or self.shape(args[1]) != shape):
             raise Unreadable(f"`{name}` with arguments that do not fit")
-        if name == "dot":
-            return self.call("sum", (self.entrywise("*", *args),))
-        if name == "square":
-            return self.entrywise("^", args[0], self.number(2.0))
-        if name == "mean":
-            return self.entrywise("/", self.call("sum", args), self.number(float(prod(shape))))
         if name == "transpose":
-            entries = tuple(i * shape[-1] + j for j in range(shape[-1]) for i in range(shape[0])) if len(shape) == 2 else None
+            entries = tuple(i * shape[1] + j for j in range(shape[1]) for i in range(shape[0])) if len(shape) == 2 else None
             return self.add("entries", args, entries, shape[::-1]) if entries else args[0]
-        if name in ("max", "min", "sum", "norm", "logsumexp"):
-            return self.add(f"{name} of all", args)
-        return self.add(name, args, None, shape)
+        return {
+            "dot": lambda: self.call("sum", (self.entrywise("*", *args),)),
+            "square": lambda: self.entrywise("^", args[0], self.number(2.0)),
+            "mean": lambda: self.entrywise("/", self.add("sum", args), self.number(float(prod(shape)))),
+            "tan": lambda: self.entrywise("/", self.call("sin", args), self.call("cos", args)),
+            "logsumexp": lambda: self.call("log", (self.call("sum", (self.call("exp", args),)),)),  # no exponent is too large here
+            "sum": lambda: self.add(name, args),
+            "norm": lambda: self.add(name, args),
+        }.get(name, lambda: self.add(name, args, None, shape))()
+
+    def negative(self, a):
+        return self.add("negative", (a,), None, self.shape(a))
+
+    def maximum(self, args, extra):
+        if len(args) == 1:
+            return self.add("max of all", tuple(args), extra)
+        return reduce(lambda a, b: self.entrywise("max", a, b, extra), args)
 
     def index(self, a, text):
         """a[text]: whole numbers or start:end, separated by commas."""
@@ -121,8 +124,7 @@ class Graph:
         for n, key in zip(shape, keys + [KEY.fullmatch(":")] * (len(shape) - len(keys))):
             start, end = int(key[1] or 0), int(key[3] or n) if key[2] else int(key[1])
             start, end = start + n * (start < 0), end + n * (end < 0) + (not key[2])
-            if not 0 <= start < end <= n:
-                raise Unreadable(f"the index {text[:40]} is outside the length {n} or empty")
+            unreadable_if(not 0 <= start < end <= n, f"the index {text[:40]} is outside the length {n} or empty")
             ranges.append(range(start, end))
             left += [end - start] if key[2] else []
         width, columns = (shape[1], ranges[1]) if len(shape) == 2 else (1, range(1))
@@ -134,8 +136,7 @@ class Parser:
     def __init__(self, text, graph, names):
         self.graph, self.names, self.depth, self.at = graph, names, 0, 0
         self.tokens = [(m.lastgroup, m[m.lastgroup]) for m in TOKEN.finditer(text[: MOST_CHARACTERS + 1])] + [("end", "")]
-        if len(text) > MOST_CHARACTERS:
-            raise Unreadable("an expression has more than 10^6 characters")
+        unreadable_if(len(text) > MOST_CHARACTERS, "an expression has more than 10^6 characters")
 
     def accept(self, *symbols):
         if self.tokens[self.at][0] == "symbol" and self.tokens[self.at][1] in symbols:
@@ -143,8 +144,7 @@ class Parser:
             return self.tokens[self.at - 1][1]
 
     def expect(self, kind, text):
-        if self.tokens[self.at] != (kind, text):
-            raise Unreadable(f"something does not fit at {self.tokens[self.at][1][:40]!r} in an expression")
+        unreadable_if(self.tokens[self.at] != (kind, text), f"something does not fit at {self.tokens[self.at][1][:40]!r} in an expression")
         self.at += 1
 
     def whole(self):
@@ -169,7 +169,7 @@ class Parser:
         if self.accept("^", "**"):
             left = self.graph.entrywise("^", left, self.signed())
         for _ in range(signs):
-            left = self.graph.add("negative", (left,), None, self.graph.shape(left))
+            left = self.graph.negative(left)
         return left
 
     def operand(self):
@@ -189,8 +189,7 @@ class Parser:
 
     def bracketed(self, name):
         self.depth += 1
-        if self.depth > DEEPEST:
-            raise Unreadable("brackets are nested more than 256 deep")
+        unreadable_if(self.depth > DEEPEST, "brackets are nested more than 256 deep")
         args = [self.sum()]
         while name != "(" and self.accept(","):
             args.append(self.sum())
@@ -221,15 +220,14 @@ class Evaluation:
         for i in range(result, -1, -1):
             needed.update(graph.nodes[i].args if i in needed else ())
         self.order = sorted(needed)
-        self.kinks = [graph.nodes[i] for i in self.order if graph.nodes[i].depends and graph.nodes[i].op.split()[0] in KINKS]
+        self.kinks = [graph.nodes[i] for i in self.order if graph.nodes[i].depends and graph.nodes[i].op in KINKS]
         self.kink_numbers = {node: k for k, node in enumerate(self.kinks)}
 
     def run(self, variables):
         for i in self.order:
             node = self.graph.nodes[i]
             numbers = variables[node.extra] if node.op == "variable" else self.graph.constants[node.extra] if node.op == "constant" else ()
-            if not all(map(isfinite, numbers)):
-                raise Unreadable("an objective needs finite numbers")
+            unreadable_if(not all(map(isfinite, numbers)), "an objective needs finite numbers")
             self.values[i] = [exact(v) for v in numbers] or self.value(node, [self.values[a] for a in node.args])
 
     def sizes(self, node):
@@ -246,27 +244,20 @@ class Evaluation:
             raise Undecided("sqrt has no derivative at 0")
         if op in SMOOTH:
             return [SMOOTH[op][0](v) for v in first]
-        if op in ("abs", "relu"):
-            return [num.largest([v, -v if op == "abs" else ZERO]) for v in first]
-        if op == "entries":
-            return [first[j] for j in node.extra]
+        if op in BINARY or op == "^":
+            pairs = [(at(first, i), at(args[1], i)) for i in range(prod(node.shape))]
+            return [pow_value(a, b, self.whole_exponent(node, b)) if op == "^" else BINARY[op][0](a, b) for a, b in pairs]
         if op == "@":
             n, k, m = self.sizes(node)
             return [sum((first[i * k + t] * args[1][t * m + j] for t in range(k)), ZERO) for i in range(n) for j in range(m)]
-        if op.endswith("of all"):
-            return [self.reduced(op.split()[0], first)]
-        pairs = [(at(first, i), at(args[1], i)) for i in range(prod(node.shape))]
-        return [pow_value(a, b, self.whole_exponent(node, b)) if op == "^" else BINARY[op][0](a, b) for a, b in pairs]
-
-    def reduced(self, name, values):
-        if name == "sum":
-            return sum(values, ZERO)
-        if name == "norm":
-            return num.sqrt(sum((num.power(v, 2) for v in values), ZERO))
-        if name == "logsumexp":
-            most = num.largest(values).upper()
-            return most + num.log(sum((num.exp(v - most) for v in values), ZERO))
-        return num.largest(values) if name == "max" else -num.largest([-v for v in values])
+        return {
+            "abs": lambda: [num.largest([v, -v]) for v in first],
+            "relu": lambda: [num.largest([v, ZERO]) for v in first],
+            "entries": lambda: [first[j] for j in node.extra],
+            "sum": lambda: [sum(first, ZERO)],
+            "norm": lambda: [num.sqrt(sum((num.power(v, 2) for v in first), ZERO))],
+            "max of all": lambda: [num.largest(first)],
+        }[op]()
 
     def gradient(self, player, slopes):
         """The derivatives for x (player 1) or y (player 2), by variable; `slopes` maps (kink, entry) to what the file says."""
@@ -294,8 +285,9 @@ class Evaluation:
         elif op == "entries":
             passed = dict(zip(node.extra, adjoint))
             yield node.args[0], [passed.get(j, ZERO) for j in range(len(first))]
-        elif op.endswith("of all"):
-            yield node.args[0], [adjoint[0] * s for s in self.reduced_slopes(node, adjoint[0], first)]
+        elif op in ("sum", "norm", "max of all"):
+            slopes = {"sum": lambda *_: [ONE] * len(first), "norm": self.norm_slopes, "max of all": self.max_slopes}[op](node, adjoint[0], first)
+            yield node.args[0], [adjoint[0] * s for s in slopes]
         elif len(args) == 1:
             slopes = [SMOOTH[op][1](v) if op in SMOOTH else self.kink_slope(node, i, adjoint[i], v) for i, v in enumerate(first)]
             yield node.args[0], [a * s for a, s in zip(adjoint, slopes)]
@@ -313,9 +305,8 @@ class Evaluation:
             return weight, ONE - weight
         return BINARY[node.op][1](*pair)
 
-    def harmless(self, node, adjoint):
-        convex = (self.player == 1) != node.op.startswith("min")
-        return adjoint.lo >= 0 if convex else adjoint.hi <= 0
+    def harmless(self, adjoint):
+        return adjoint.lo >= 0 if self.player == 1 else adjoint.hi <= 0
 
     def chosen(self, node, entry, default):
         slope = self.slopes.get((self.kink_numbers[node], entry))
@@ -325,35 +316,24 @@ class Evaluation:
         above, below, default, everything = KINKS[node.op]
         if v.lo > 0 or v.hi < 0:
             return above if v.lo > 0 else below
-        if v.is_zero() and self.harmless(node, adjoint):
+        if v.is_zero() and self.harmless(adjoint):
             return self.chosen(node, entry, [default])[0]
         return everything
 
-    def reduced_slopes(self, node, adjoint, values):
-        name = node.op.split()[0]
-        if name == "sum":
-            return [ONE] * len(values)
-        if name == "logsumexp":
-            most = num.largest(values).upper()
-            terms = [num.exp(v - most) for v in values]
-            whole = sum(terms, ZERO)
-            return [t / whole for t in terms]
-        if name == "norm":
-            if any(v.lo > 0 or v.hi < 0 for v in values):
-                length = self.reduced(name, values)
-                return [v / length for v in values]
-            if all(v.is_zero() for v in values) and self.harmless(node, adjoint):
-                return self.chosen(node, 0, [ZERO] * len(values))
-            return [SIGNED_UNIT] * len(values)
-        signed = values if name == "max" else [-v for v in values]
-        most = num.largest(signed)
-        tied = [(v.upper() - most.lower()).hi >= 0 for v in signed]
-        if sum(tied) == 1:
-            return [ONE if t else ZERO for t in tied]
-        if all(v.lo == v.hi for v, t in zip(signed, tied) if t) and self.harmless(node, adjoint):
-            weights = self.chosen(node, 0, [ONE if i == tied.index(True) else ZERO for i in range(len(values))])
-            if any(not w.is_zero() for w, t in zip(weights, tied) if not t):
-                raise Rejected("a slope gives weight to an entry that is not extreme")
-            whole = sum(weights, ZERO)
-            return [w / whole for w in weights]
-        return [UNIT if t else ZERO for t in tied]
+    def norm_slopes(self, node, adjoint, values):
+        if any(v.lo > 0 or v.hi < 0 for v in values):
+            length = self.value(node, [values])[0]
+            return [v / length for v in values]
+        if all(v.is_zero() for v in values) and self.harmless(adjoint):
+            return self.chosen(node, 0, [ZERO] * len(values))
+        return [SIGNED_UNIT] * len(values)
+
+    def max_slopes(self, node, adjoint, values):
+        most = num.largest(values)
+        tied = [(v.upper() - most.lower()).hi >= 0 for v in values]
+        if sum(tied) == 1 or not self.harmless(adjoint) or any(v.lo != v.hi for v, t in zip(values, tied) if t):
+            return [(ONE if sum(tied) == 1 else UNIT) if t else ZERO for t in tied]
+        weights = self.chosen(node, 0, [ONE if i == tied.index(True) else ZERO for i in range(len(values))])
+        whole = sum(weights, ZERO)
+        rejected_if(any(not w.is_zero() for w, t in zip(weights, tied) if not t), "a slope gives weight to an entry that is not extreme")
+        return [w / whole for w in weights]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import chain
 from math import inf, isfinite, isnan, prod
 
-from .enclosure import ZERO, Enclosure, Rejected, Undecided, Unreadable, exact, largest, power, sqrt
+from .enclosure import ZERO, Enclosure, Rejected, Undecided, Unreadable, exact, largest, power, rejected_if, sqrt, unreadable_if
 from .expression import CONSTANTS, FUNCTIONS, Evaluation, Graph, Parser
 
 LARGEST = 10**6
@@ -51,8 +51,7 @@ def read_numbers(value, files, data):
         if value in data:
             return data[value]
         reader = {".npy": read_npy, ".csv": read_csv}.get(value[-4:].lower())
-        if reader is None or value not in files:
-            raise Unreadable(f"`{value[:80]}` is neither data nor a .npy or .csv file of the proof")
+        unreadable_if(reader is None or value not in files, f"`{value[:80]}` is neither data nor a .npy or .csv file of the proof")
         numbers, shape = reader(files[value])
     else:
         shape, numbers = ((len(value),), value) if isinstance(value, list) else ((), [value])
@@ -63,8 +62,7 @@ def read_numbers(value, files, data):
     return [float(v) for v in numbers], shape
 
 def only(table, known, where):
-    if not isinstance(table, dict) or not set(table) <= set(known):
-        raise Unreadable(f"{where} is not a table, or has a key that is not known")
+    unreadable_if(not isinstance(table, dict) or not set(table) <= set(known), f"{where} is not a table, or has a key that is not known")
     return table
 
 class Variable:
@@ -78,8 +76,7 @@ class Variable:
         bounds, self.size = {key: table[key] for key in ("lower", "upper") if key in table}, prod(self.shape)
         chosen = table.get("set", {"box": bounds})
         chosen = {chosen: {}} if isinstance(chosen, str) else chosen
-        if "set" in table and bounds or len(only(chosen, SETS, f"the set of {name}")) != 1:
-            raise Unreadable(f"{name} has not one set")
+        unreadable_if("set" in table and bounds or len(only(chosen, SETS, f"the set of {name}")) != 1, f"{name} has not one set")
         ((self.kind, given),) = chosen.items()
         self.given = {key: numbers(value) for key, value in only(given, SETS[self.kind], f"the set of {name}").items()}
         if self.kind in ("box", "free"):
@@ -114,22 +111,19 @@ class Variable:
             "simplex": lambda: min(x) >= 0 < self.radius,
             "affine": lambda: True,
         }.get(self.kind, lambda: all(s.lo >= 0 for s in self.slack(z)))
-        if not inside():
-            raise Rejected(f"the point is outside the set of {self.name}")
+        rejected_if(not inside(), f"the point is outside the set of {self.name}")
         if self.kind == "simplex":
             return simplex_distance_squared([Fraction(v) for v in x], Fraction(self.radius))
         return self.affine_distance_squared(self.slack(z)) if self.kind == "affine" else Fraction(0)
 
     def affine_distance_squared(self, residual):
         """r^T (A A^T)^-1 r with r = b - A x, by elimination; rows that depend on others drop out."""
-        if len(self.rows) > 200 and any(not r.is_zero() for r in residual):
-            raise Unreadable("an affine set with more than 200 rows")
+        unreadable_if(len(self.rows) > 200 and any(not r.is_zero() for r in residual), "an affine set with more than 200 rows")
         fraction = lambda v: v.lo * Fraction(2) ** v.e
         r, rows, result = [fraction(v) for v in residual], [[fraction(v) for v in row] for row in self.rows], Fraction(0)
         gram = [[sum(a * b for a, b in zip(p, q)) for q in rows] for p in rows] if any(r) else []
         for p, row in enumerate(gram):
-            if r[p] and not row[p]:
-                raise Rejected(f"the affine set of {self.name} is empty")
+            rejected_if(r[p] and not row[p], f"the affine set of {self.name} is empty")
             result += r[p] ** 2 / row[p] if row[p] else 0
             for i in range(p + 1, len(gram)):
                 if gram[i][p]:
@@ -142,14 +136,12 @@ class Variable:
         """The vector n that the multipliers give, and sup <n, z - x>."""
         z, n = [exact(v) for v in x], [exact(v) for v in given]
         if self.rows:
-            if self.kind != "affine" and min(given) < 0:
-                raise Rejected(f"a multiplier of {self.name} is negative")
+            rejected_if(self.kind != "affine" and min(given) < 0, f"a multiplier of {self.name} is negative")
             sup = sum((m * s for m, s in zip(n, self.slack(z))), ZERO)
             return [sum((m * row[i] for m, row in zip(n, self.rows)), ZERO) for i in range(self.size)], sup
         if self.kind == "box":
             ends = [self.upper[i] if v > 0 else self.lower[i] if v < 0 else x[i] for i, v in enumerate(given)]
-            if not all(map(isfinite, ends)):
-                raise Rejected(f"n of {self.name} is not 0 where its set has no bound")
+            rejected_if(not all(map(isfinite, ends)), f"n of {self.name} is not 0 where its set has no bound")
             return n, sum((m * (exact(end) - v) for m, end, v in zip(n, ends, z)), ZERO)
         size = sqrt(squares(n)) if self.kind == "ball" else largest(n + [-v for v in n] if self.kind == "l1" else n)
         return n, exact(self.radius) * size + sum((m * (exact(c) - v) for m, c, v in zip(n, self.center, z)), ZERO)
@@ -187,8 +179,7 @@ class Game:
         names |= {name: graph.constant(name, values, shape) for name, (values, shape) in data.items()}
         for name, expression in [*define.items(), ("", table.get("objective", 0))]:
             names[name] = Parser(expression, graph, names).whole()
-        if graph.shape(names[""]):
-            raise Unreadable("the objective is not a number")
+        unreadable_if(graph.shape(names[""]), "the objective is not a number")
         self.evaluation = Evaluation(graph, names[""])
 
     def place(self, point, multipliers, slopes):
@@ -198,8 +189,7 @@ class Game:
             variables, part = [v for v in self.variables if v.player == player], []
             if [(key, len(l)) for key, l in given] != [("l", len(v.rows)) if v.rows else ("n", v.size) for v in variables]:
                 raise Rejected("the multipliers do not fit the sets")
-            if len(numbers) != sum(v.size for v in variables):
-                raise Rejected("the point has another length than the variables")
+            rejected_if(len(numbers) != sum(v.size for v in variables), "the point has another length than the variables")
             for v, (_, l) in zip(variables, given):
                 part.append((v, numbers[: v.size], l))
                 numbers = numbers[v.size :]
@@ -212,12 +202,12 @@ class Game:
             if kink >= len(self.evaluation.kinks) or (kink, entry) in result:
                 raise Rejected(f"there is no kink {kink}, or it has two slopes for entry {entry}")
             node = self.evaluation.kinks[kink]
-            least, count = (-1 if node.op in ("abs", "norm of all") else 0), 1
-            if node.op.endswith("of all"):
+            least, count = (-1 if node.op in ("abs", "norm") else 0), 1
+            if node.op in ("norm", "max of all"):
                 count = prod(self.evaluation.graph.shape(node.args[0]))
             right = entry < prod(node.shape) and len(numbers) == count and all(least <= v <= 1 for v in numbers)
-            if not right or (sum(Fraction(v) ** 2 for v in numbers) > 1 if node.op == "norm of all" else count > 1 and not any(numbers)):
-                raise Rejected(f"the slope at kink {kink}, entry {entry}, is not one of `{node.op.split()[0]}`")
+            if not right or (sum(Fraction(v) ** 2 for v in numbers) > 1 if node.op == "norm" else count > 1 and not any(numbers)):
+                raise Rejected(f"the slope at kink {kink}, entry {entry}, is not one of `{node.op}`")
             result[kink, entry] = numbers
         return result
 
