@@ -4,14 +4,7 @@
 This file holds the command, the fields and digests of proof files, and the recursion for networks; games are in proofcheck/.
 """
 
-import argparse
-import base64
-import hashlib
-import json
-import re
-import struct
-import sys
-import tomllib
+import argparse, base64, hashlib, json, re, struct, sys, tomllib
 from collections import Counter
 from fractions import Fraction
 from functools import reduce
@@ -19,7 +12,7 @@ from itertools import chain, product
 from math import isfinite, ldexp, prod
 from operator import mul, or_
 
-from proofcheck.enclosure import Enclosure, Rejected, Unreadable, exact, rejected_if, sqrt, tanh, unreadable_if
+from proofcheck.enclosure import ONE, TWO, Enclosure, Rejected, Unreadable, exact, exp, rejected_if, sqrt, unreadable_if
 from proofcheck.game import Game
 
 MOST_BYTES = 1 << 28
@@ -83,22 +76,19 @@ def check_game(proof):
 
 class Layer:
     """A linear layer: weights and biases as whole numbers of 2^-scale; `kernel` is 0 for a dense layer."""
-
     def __init__(self, tensors, name, shape):
         flat, bias = tensors.pop((f"{name}.weight", shape), None), tensors.pop((f"{name}.bias", shape[:1]), None)
-        if flat is None or bias is None or not all(map(isfinite, flat + bias)):
-            raise Unreadable(f"the model has no finite {name} of the shape {shape}")
-        exact_numbers = [int(ldexp(v, 149)) for v in flat + bias]
-        common = reduce(or_, exact_numbers, 1 << 149)
+        unreadable_if(flat is None or bias is None or not all(map(isfinite, flat + bias)), f"the model has no finite {name} {shape}")
+        unreadable_if(prod(shape[1:]) >= 1 << 23, f"{name} has too many products per sum")
+        numbers = [int(ldexp(v, 149)) for v in flat + bias]
+        common = reduce(or_, numbers, 1 << 149)
         zeros = (common & -common).bit_length() - 1
-        numbers, self.k, self.scale, self.kernel = [v >> zeros for v in exact_numbers], prod(shape[1:]), 149 - zeros, shape[-1] if len(shape) == 4 else 0
+        numbers, self.k, self.scale, self.kernel = [v >> zeros for v in numbers], prod(shape[1:]), 149 - zeros, shape[-1] * (len(shape) == 4)
         self.rows, self.bias = [numbers[i : i + self.k] for i in range(0, len(flat), self.k)], numbers[len(flat) :]
         self.absolute = [[abs(v) for v in row] for row in self.rows]
-
     def gamma(self, value):
         """gamma_(k+1) times a number that is not negative, rounded up."""
         return -(-value * (self.k + 1) // ((1 << 24) - self.k - 1))
-
     def apply(self, bounds, shape):
         """New bounds, rounded outward, and their shape. Inside, values are in units of 2^-(UNIT + 1): c and r are twice as large there."""
         c, r = [a + b for a, b in bounds], [b - a for a, b in bounds]
@@ -116,7 +106,6 @@ class Layer:
                 radius = sum(map(mul, absolute, radii)) + self.gamma(abs(b) << UNIT + 1) + tiny
                 out.append(((centre - radius) >> self.scale + 1, -((-centre - radius) >> self.scale + 1)))
         return list(chain(*result)), shape if self.kernel else shape[:1]
-
     def margins(self, bounds, label):
         """The margins against a label, in units of 2^-(scale + UNIT + 1)."""
         c, r = [a + b for a, b in bounds], [b - a for a, b in bounds]
@@ -130,12 +119,12 @@ class Layer:
 def read_model(content):
     """The shape of the input, and the layers: (kind, layer or size)."""
     start = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:start])
+    header = json.loads(content[8:start], object_pairs_hook=unique)
     model, tensors = tomllib.loads(header.pop("__metadata__")["standoff.model"]), {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
-        if entry["dtype"] != "F32" or min(begin, *entry["shape"]) < 0 or end - begin != 4 * prod(entry["shape"]):
-            raise Unreadable("a tensor of the model is not of 32-bit numbers, or has another length than its shape")
+        wrong = entry["dtype"] != "F32" or min(begin, *entry["shape"]) < 0 or end - begin != 4 * prod(entry["shape"])
+        unreadable_if(wrong, "a tensor of the model is not of 32-bit numbers, or has another length than its shape")
         tensors[name, tuple(entry["shape"])] = list(struct.unpack(f"<{prod(entry['shape'])}f", content[start + begin : start + end]))
     shape, layers, counts = tuple(map(whole, model["input"])), [], Counter()
     for text in model["layers"]:
@@ -144,7 +133,7 @@ def read_model(content):
         counts[kind] += 1
         if kind == "conv":
             part, shape = Layer(tensors, f"conv{counts[kind]}", (b, shape[0], a, a)), (b, shape[1] - a + 1, shape[2] - a + 1)
-        elif kind == "dense":
+        elif kind == "dense" and len(shape) == 1:
             part, shape = Layer(tensors, f"fc{counts[kind]}", (a, *shape)), (a,)
         elif kind == "maxpool":
             part, shape = a, (shape[0], shape[1] // a, shape[2] // a)
@@ -152,7 +141,7 @@ def read_model(content):
             shape = (prod(shape),)
         unreadable_if(min(shape) < 1 or len(shape) not in (1, 3), f"the layer {text} does not fit")
         layers.append((kind, part))
-    unreadable_if(tensors or kind != "dense", "the model has a tensor too many, or does not end with a dense layer")
+    unreadable_if(tensors or kind != "dense" or part is None, "the model has a tensor too many, or does not end with a dense layer")
     return tuple(model["input"]), layers
 
 def pooled(bounds, shape, size):
@@ -162,9 +151,8 @@ def pooled(bounds, shape, size):
         yield max(a for a, _ in square), max(b for _, b in square)
 
 def tanh_above(value):
-    """tanh + 2^-20 |tanh| + 2^-126 of a value in units of 2^-UNIT, rounded up."""
-    Enclosure.bits = 128
-    t = tanh(Enclosure(value, value, -UNIT)).upper()
+    """tanh + 2^-20 |tanh| + 2^-126 of a value in units of 2^-UNIT, rounded up; tanh x = 1 - 2 / (1 + e^2x)."""
+    t = (ONE - TWO / (ONE + exp(Enclosure(value, value, 1 - UNIT)))).upper()
     t = t + Enclosure(abs(t.hi), abs(t.hi), t.e - 20) + Enclosure(1, 1, -126)
     return -(-t.hi >> -t.e - UNIT) if t.e < -UNIT else t.hi << t.e + UNIT
 
@@ -200,13 +188,13 @@ def read_image(entry):
 def check_image(model, image, limits):
     index, label, pixels, claims, _ = image
     rejected_if(len(pixels) != prod(model[0]) or not all(map(isfinite, pixels)), "the pixels do not fit the network, or are not finite")
-    if len(claims) != len(model[1][-1][1].rows) or [j for j, c in enumerate(claims) if c is None] != [label]:
-        raise Rejected("the margins do not fit the network and the label")
+    fitting = len(claims) == len(model[1][-1][1].rows) and [j for j, c in enumerate(claims) if c is None] == [label]
+    rejected_if(not fitting, "the margins do not fit the network and the label")
     rows = [(c, m) for c, m in zip(claims, network_margins(model, pixels, limits, label)) if c is not None]
     claim, worst = max(rows, key=lambda row: row[0])
     print(f"image {index}, label {label}: largest margin claimed {claim!r}, E = {worst}")
-    if claim >= 0 or any((exact(c) - m).lo < 0 for c, m in rows):
-        raise Rejected("a claimed margin is not negative" if claim >= 0 else "a claimed margin is below its bound E")
+    rejected_if(claim >= 0, "a claimed margin is not negative")
+    rejected_if(any((exact(c) - m).lo < 0 for c, m in rows), "a claimed margin is below its bound E")
 
 def check_network(proof, model_file, most_images):
     _, _, _, model, *limits, images, digest = fields(proof, ("format", "version", "kind", "model", "eps", "least", "most", "images", "sha256"))
@@ -239,8 +227,8 @@ def unique(pairs):
 def run(arguments):
     proof = json.loads(read(arguments.proof), object_pairs_hook=unique)
     known = isinstance(proof, dict) and proof.get("format") == "standoff-proof" and proof.get("kind") in ("game", "network")
-    if not known or type(proof.get("version")) is not int or proof["version"] != 1:
-        raise Unreadable("this is not a proof file of version 1, of a game or a network")
+    known = known and type(proof.get("version")) is int and proof["version"] == 1
+    unreadable_if(not known, "this is not a proof file of version 1, of a game or a network")
     check_game(proof) if proof["kind"] == "game" else check_network(proof, arguments.model, arguments.images)
 
 def main(words=None):

@@ -11,40 +11,30 @@ from math import isqrt
 EXACT_BITS = 6000
 LARGEST_EXPONENT = 1 << 4096
 
-class Unreadable(Exception):
-    """The file cannot be read: exit code 2."""
-class Rejected(Exception):
-    """The claim does not follow: exit code 1."""
-class Undecided(Rejected):
-    """The enclosures are too wide to decide; more bits may help."""
+class Unreadable(Exception): """The file cannot be read: exit code 2."""
+class Rejected(Exception): """The claim does not follow: exit code 1."""
+class Undecided(Rejected): """The enclosures are too wide to decide; more bits may help."""
 
-def unreadable_if(condition, message):
+def rejected_if(condition, message, kind=Rejected):
     if condition:
-        raise Unreadable(message)
-
-def rejected_if(condition, message):
-    if condition:
-        raise Rejected(message)
+        raise kind(message)
+def unreadable_if(condition, message): rejected_if(condition, message, Unreadable)
 
 class Enclosure:
     """The numbers from lo * 2^e to hi * 2^e."""
-
     __slots__ = ("lo", "hi", "e")
     bits = 256
-
     def __init__(self, lo, hi, e): self.lo, self.hi, self.e = lo, hi, e
     def __neg__(self): return Enclosure(-self.hi, -self.lo, self.e)
     def __sub__(self, other): return self + -other
     def is_zero(self): return not self.lo and not self.hi
     def lower(self): return Enclosure(self.lo, self.lo, self.e)
     def upper(self): return Enclosure(self.hi, self.hi, self.e)
-
     def __add__(self, other):
         if self.is_zero() or other.is_zero():
             return other if self.is_zero() else self
         a, b, c, d, e = aligned(self, other)
         return rounded(a + c, b + d, e)
-
     def __mul__(self, other):
         a, b, c, d = self.lo, self.hi, other.lo, other.hi
         if a == b and c == d:
@@ -53,26 +43,21 @@ class Enclosure:
             return rounded(a * c, b * d, self.e + other.e)
         products = (a * c, a * d, b * c, b * d)
         return rounded(min(products), max(products), self.e + other.e)
-
     def __truediv__(self, other):
         if other.hi < 0:
             self, other = -self, -other
-        if other.lo <= 0:
-            raise Undecided("a division by zero, or by a number that is not known to differ from zero")
+        rejected_if(other.lo <= 0, "a division by zero, or by a number that is not known to differ from zero", Undecided)
         shift = max(0, Enclosure.bits + 2 + other.hi.bit_length() - max(self.lo.bit_length(), self.hi.bit_length()))
         low = (self.lo << shift) // (other.hi if self.lo >= 0 else other.lo)
         high = -((-self.hi << shift) // (other.lo if self.hi >= 0 else other.hi))
         return rounded(*without_zeros(low, high, self.e - other.e - shift))
-
     def top(self):
         """A t with |numbers| <= 2^t."""
         return -LARGEST_EXPONENT if self.is_zero() else max(self.lo.bit_length(), self.hi.bit_length()) + self.e
-
     def whole(self):
         """The whole number that this is, exactly; otherwise None."""
         lo, hi, e = without_zeros(self.lo, self.hi, self.e)
         return lo << e if lo == hi and 0 <= e < EXACT_BITS else None
-
     def __str__(self):
         """The upper end in 17 digits."""
         near = not self.hi or abs(self.upper().top()) < 1000
@@ -106,7 +91,7 @@ def hull(low, high):
     a, _, _, d, e = aligned(low, high)
     return rounded(a, d, e)
 
-ZERO, ONE, TWO, HALF = Enclosure(0, 0, 0), Enclosure(1, 1, 0), Enclosure(1, 1, 1), Enclosure(1, 1, -1)
+ZERO, ONE, TWO = Enclosure(0, 0, 0), Enclosure(1, 1, 0), Enclosure(1, 1, 1)
 UNIT, SIGNED_UNIT = Enclosure(0, 1, 0), Enclosure(-1, 1, 0)
 
 def largest(values):
@@ -132,21 +117,12 @@ def whole_power(x, n):
     result = ONE
     for digit in bin(n)[2:]:
         result = result * result * (x if digit == "1" else ONE)
-        if abs(result.e) > LARGEST_EXPONENT:
-            raise Rejected("a power is too large or too small to compute with")
+        rejected_if(abs(result.e) > LARGEST_EXPONENT, "a power is too large or too small to compute with")
     return result
 
 def near_identity(x):
-    """f(x) for f = sin, atan, tanh, sinh, expm1, log1p and |x| <= 1/4: there |f''| <= 2, so f(x) is within x^2 of x."""
+    """sin x or atan x for |x| <= 1: the second derivatives are at most 1, so the values are within x^2 of x."""
     return x + x * x * SIGNED_UNIT
-
-def odd(function):
-    """An increasing odd function from its values where x is positive and not tiny."""
-    def everywhere(x):
-        if x.lo < 0:
-            return -everywhere(-x)
-        return near_identity(x) if x.top() < -Enclosure.bits else function(x)
-    return increasing(everywhere)
 
 def fixed(x, w):
     """The point x in units of 2^-w, rounded down."""
@@ -171,14 +147,13 @@ def half_pi(w):
     return 2 * (4 * inverse_series(5, w + 64, -1) - inverse_series(239, w + 64, -1)) >> 64
 
 @increasing
-def exp(x, more=0):
+def exp(x):
     """e^x = 2^k e^r with 0 <= r < 0.7. Every term of the series is less than 2 units off, as is the rest; r is 4 units off."""
     top = x.top()
-    if top > 4000 and x.lo > 0:
-        raise Rejected("the value of exp is too large to compute with")
+    rejected_if(top > 4000 and x.lo > 0, "the value of exp is too large to compute with")
     if x.is_zero() or top > 4000:
         return ONE if x.is_zero() else Enclosure(0, 1, -LARGEST_EXPONENT // 2)
-    w, guard = Enclosure.bits + 32 + more, max(top, 0) + 4
+    w, guard = Enclosure.bits + 32, max(top, 0) + 4
     k, r = divmod(fixed(x, w + guard), ln2(w + guard))
     term, result, n, r = 1 << w, 1 << w, 0, r >> guard
     while term:
@@ -190,8 +165,7 @@ def exp(x, more=0):
 @increasing
 def log(x):
     """log x = k log 2 + 2 atanh(q), |q| < 0.18. Every term of the series is less than 3 units off, as is the rest."""
-    if x.lo <= 0:
-        raise Undecided("log of a number that is not known to be positive")
+    rejected_if(x.lo <= 0, "log of a number that is not known to be positive", Undecided)
     size = x.lo.bit_length()
     size -= x.lo * x.lo >> (2 * size - 1) == 0  # now x.lo / 2^size is between 0.7 and 1.42
     k, numerator, denominator = size + x.e, x.lo - (1 << size), x.lo + (1 << size)
@@ -229,9 +203,11 @@ def around_middle(which, x):
 
 sin, cos = partial(around_middle, 0), partial(around_middle, 1)
 
-@odd
+@increasing
 def atan(x):
     """atan x = 8 atan(y), y < 0.15, by halving the angle three times; from 2 on, pi/2 - atan(1/x)."""
+    if x.lo < 0 or x.top() < -Enclosure.bits:
+        return -atan(-x) if x.lo < 0 else near_identity(x)
     w, large = Enclosure.bits + 32 + max(0, -x.top()), x.top() > 1
     y = fixed(x, w) if not large else (1 << (w - x.e)) // x.lo if x.e <= w else 0
     for _ in range(3):  # halves the error and adds less than 2 units: y stays less than 5 units off
@@ -244,33 +220,9 @@ def atan(x):
     return Enclosure(result - error, result + error, -w)
 
 @increasing
-def expm1(x): return near_identity(x) if x.top() < -Enclosure.bits else exp(x, max(0, -x.top())) - ONE
-@increasing
-def log1p(x): return near_identity(x) if x.top() < -Enclosure.bits else log(x + ONE)
-@increasing
-def softplus(x): return x + log1p(exp(-x)) if x.lo > 0 else log1p(exp(x))
-def cosh(x): return (exp(x) + exp(-x)) * HALF
-
-@increasing
 def sqrt(x):
-    if x.lo < 0:
-        raise Undecided("sqrt of a number that is not known to be positive or 0")
+    rejected_if(x.lo < 0, "sqrt of a number that is not known to be positive or 0", Undecided)
     shift = max(0, 2 * Enclosure.bits + 4 - x.lo.bit_length())
     shift += (x.e - shift) % 2
     root = isqrt(x.lo << shift)
     return rounded(*without_zeros(root, root + (root * root != x.lo << shift), (x.e - shift) // 2))
-
-@increasing
-def sigmoid(x):
-    small = exp(-x if x.lo > 0 else x)
-    return (ONE if x.lo > 0 else small) / (ONE + small)
-
-@odd
-def tanh(x):
-    drop = expm1(x * -TWO)
-    return -drop / (drop + TWO)
-
-@odd
-def sinh(x):
-    growth = expm1(x)
-    return (growth + growth / (growth + ONE)) * HALF

@@ -14,13 +14,6 @@ SMOOTH = {  # name: (value, derivative)
     "exp": (num.exp, num.exp),
     "log": (num.log, lambda x: ONE / x),
     "sqrt": (num.sqrt, lambda x: ONE / (TWO * num.sqrt(x))),
-    "tanh": (num.tanh, lambda x: num.sigmoid(x * TWO) * num.sigmoid(x * -TWO) * TWO * TWO),  # all digits where tanh is near 1
-    "sigmoid": (num.sigmoid, lambda x: num.sigmoid(x) * num.sigmoid(-x)),
-    "softplus": (num.softplus, num.sigmoid),
-    "log1p": (num.log1p, lambda x: ONE / (ONE + x)),
-    "expm1": (num.expm1, num.exp),
-    "sinh": (num.sinh, num.cosh),
-    "cosh": (num.cosh, num.sinh),
     "atan": (num.atan, lambda x: ONE / (ONE + num.power(x, 2))),
     "negative": (lambda x: -x, lambda x: -ONE),
 }
@@ -35,10 +28,13 @@ KINKS = {  # operation: slope above the kink, slope below, slope at it unless th
     "abs": (ONE, -ONE, ZERO, SIGNED_UNIT),
     "relu": (ONE, ZERO, ZERO, UNIT),
     "max": (ONE, ZERO, ONE, UNIT),  # of a - b: the weight of a
-    "max of all": None,
-    "norm": None,
+    "max of all": None, "norm": None,
 }
-FUNCTIONS = {*SMOOTH, "abs", "relu", "max", "min", "norm", "square", "sum", "mean", "logsumexp", "dot", "transpose", "tan"} - {"negative"}
+WRITTEN = {  # functions in terms of others; no exponent is too large for an enclosure, so this loses no digits where arguments are large
+    "square": "v^2", "tan": "sin(v)/cos(v)", "log1p": "log(1 + v)", "expm1": "exp(v) - 1", "sinh": "(exp(v) - exp(-v))/2",
+    "cosh": "(exp(v) + exp(-v))/2", "tanh": "1 - 2/(1 + exp(2*v))", "sigmoid": "1/(1 + exp(-v))", "softplus": "log(1 + exp(v))",
+    "logsumexp": "log(sum(exp(v)))"}
+FUNCTIONS = {*SMOOTH, *WRITTEN, "abs", "relu", "max", "min", "norm", "sum", "mean", "dot", "transpose"} - {"negative"}
 CONSTANTS = {"e": e, "pi": pi}
 TOKEN = re.compile(r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<index>\[[^][]*\])"
                    r"|(?P<symbol>\*\*|[-+*/^@(),]|\.T\b)|(?P<bad>\S))")
@@ -51,10 +47,8 @@ Node = namedtuple("Node", "op args extra shape depends")
 
 class Graph:
     """Nodes in the order in which they are made; equal subexpressions are one node."""
-
     def __init__(self):
         self.nodes, self.table, self.work, self.constants = [], {}, 0, {}
-
     def add(self, op, args=(), extra=None, shape=(), depends=0, cost=1):
         key = (op, args, extra, shape)
         if key not in self.table:
@@ -65,62 +59,45 @@ class Graph:
             self.table[key] = len(self.nodes)
             self.nodes.append(Node(op, args, extra, shape, depends))
         return self.table[key]
-
     def constant(self, key, numbers, shape):
         self.constants[key] = numbers
         return self.add("constant", (), key, shape)
-
-    def number(self, value):
-        return self.constant(value, [value], ())
-
-    def shape(self, i):
-        return self.nodes[i].shape
-
+    def number(self, value): return self.constant(value, [value], ())
+    def shape(self, i): return self.nodes[i].shape
+    def negative(self, a): return self.add("negative", (a,), None, self.shape(a))
     def entrywise(self, op, a, b, extra=None):
         shapes = self.shape(a), self.shape(b)
         unreadable_if(shapes[0] != shapes[1] and () not in shapes, f"`{op}` of the shapes {shapes[0]} and {shapes[1]}")
         return self.add(op, (a, b), extra, shapes[0] or shapes[1])
-
     def product(self, a, b):
         left, right = self.shape(a), self.shape(b)
         unreadable_if(not left or not right or left[-1] != right[0], f"`@` of the shapes {left} and {right}")
         return self.add("@", (a, b), None, left[:-1] + right[1:], cost=prod(left + right[1:]))
-
     def call(self, name, args):
         shape = self.shape(args[0])
         if name == "min":  # the maximum of the negatives, and its negative; "min" keeps it apart from a max of the same negatives
             return self.negative(self.maximum([self.negative(a) for a in args], "min"))
         if name == "max":
             return self.maximum(args, None)
-        if len(args) != (2 if name == "dot" else 1) or name == "dot" and (len(shape) > 1 or self.shape(args[1]) != shape):
-            raise Unreadable(f"`{name}` with arguments that do not fit")
+        shapes = [self.shape(a) for a in args]
+        unreadable_if(shapes != ([shape] * 2 if name == "dot" and len(shape) < 2 else [shape]), f"`{name}` with arguments that do not fit")
+        if name in WRITTEN:
+            return Parser(WRITTEN[name], self, {"v": args[0]}).whole()
         if name == "transpose":
             entries = tuple(i * shape[1] + j for j in range(shape[1]) for i in range(shape[0])) if len(shape) == 2 else None
             return self.add("entries", args, entries, shape[::-1]) if entries else args[0]
-        return {
-            "dot": lambda: self.call("sum", (self.entrywise("*", *args),)),
-            "square": lambda: self.entrywise("^", args[0], self.number(2.0)),
-            "mean": lambda: self.entrywise("/", self.add("sum", args), self.number(float(prod(shape)))),
-            "tan": lambda: self.entrywise("/", self.call("sin", args), self.call("cos", args)),
-            "logsumexp": lambda: self.call("log", (self.call("sum", (self.call("exp", args),)),)),  # no exponent is too large here
-            "sum": lambda: self.add(name, args),
-            "norm": lambda: self.add(name, args),
-        }.get(name, lambda: self.add(name, args, None, shape))()
-
-    def negative(self, a):
-        return self.add("negative", (a,), None, self.shape(a))
-
+        if name in ("dot", "mean"):
+            whole = self.add("sum", (self.entrywise("*", *args),) if name == "dot" else args)
+            return whole if name == "dot" else self.entrywise("/", whole, self.number(float(prod(shape))))
+        return self.add(name, args, None, () if name in ("sum", "norm") else shape)
     def maximum(self, args, extra):
-        if len(args) == 1:
-            return self.add("max of all", tuple(args), extra)
-        return reduce(lambda a, b: self.entrywise("max", a, b, extra), args)
-
+        return reduce(lambda a, b: self.entrywise("max", a, b, extra), args) if len(args) > 1 else self.add("max of all", tuple(args), extra)
     def index(self, a, text):
         """a[text]: whole numbers or start:end, separated by commas."""
         shape, ranges, left = self.shape(a), [], []
         keys = [KEY.fullmatch(part) for part in text[1:-1].split(",")]
-        if None in keys or len(keys) > len(shape) or any(key[1] is None and not key[2] for key in keys):
-            raise Unreadable(f"the index {text[:40]} does not fit")
+        wrong = None in keys or len(keys) > len(shape) or any(key[1] is None and not key[2] for key in keys)
+        unreadable_if(wrong, f"the index {text[:40]} does not fit")
         for n, key in zip(shape, keys + [KEY.fullmatch(":")] * (len(shape) - len(keys))):
             start, end = int(key[1] or 0), int(key[3] or n) if key[2] else int(key[1])
             start, end = start + n * (start < 0), end + n * (end < 0) + (not key[2])
@@ -132,26 +109,21 @@ class Graph:
 
 class Parser:
     """Recursive descent, with the precedence of Python."""
-
     def __init__(self, text, graph, names):
         self.graph, self.names, self.depth, self.at = graph, names, 0, 0
         self.tokens = [(m.lastgroup, m[m.lastgroup]) for m in TOKEN.finditer(text[: MOST_CHARACTERS + 1])] + [("end", "")]
         unreadable_if(len(text) > MOST_CHARACTERS, "an expression has more than 10^6 characters")
-
     def accept(self, *symbols):
         if self.tokens[self.at][0] == "symbol" and self.tokens[self.at][1] in symbols:
             self.at += 1
             return self.tokens[self.at - 1][1]
-
     def expect(self, kind, text):
         unreadable_if(self.tokens[self.at] != (kind, text), f"something does not fit at {self.tokens[self.at][1][:40]!r} in an expression")
         self.at += 1
-
     def whole(self):
         result = self.sum()
         self.expect("end", "")
         return result
-
     def sum(self, least=1):
         """Operations that bind at least so tightly."""
         left = self.signed()
@@ -160,7 +132,6 @@ class Parser:
             right = self.sum(level + 1)
             left = self.graph.product(left, right) if op == "@" else self.graph.entrywise(op, left, right)
         return left
-
     def signed(self):
         signs = 0
         while sign := self.accept("+", "-"):
@@ -171,7 +142,6 @@ class Parser:
         for _ in range(signs):
             left = self.graph.negative(left)
         return left
-
     def operand(self):
         (kind, text), self.at = self.tokens[self.at], self.at + 1
         if kind == "number" and isfinite(float(text)) or text in CONSTANTS:
@@ -186,7 +156,6 @@ class Parser:
             (kind, text), self.at = self.tokens[self.at], self.at + 1
             result = self.graph.index(result, text) if kind == "index" else self.graph.call("transpose", (result,))
         return result
-
     def bracketed(self, name):
         self.depth += 1
         unreadable_if(self.depth > DEEPEST, "brackets are nested more than 256 deep")
@@ -197,9 +166,7 @@ class Parser:
         self.depth -= 1
         return self.graph.call(name, tuple(args)) if name != "(" else args[0]
 
-def at(values, i):
-    return values[0] if len(values) == 1 else values[i]
-
+def at(values, i): return values[0] if len(values) == 1 else values[i]
 def pow_value(a, b, n):
     """a^b; n is b if the exponent is constant and exactly whole, otherwise None."""
     if n is None:
@@ -213,7 +180,6 @@ def pow_slopes(a, b, n):
 
 class Evaluation:
     """The values of all nodes that the result needs, at a point, and gradients with slopes at kinks."""
-
     def __init__(self, graph, result):
         self.graph, self.result, self.values = graph, result, {}
         needed = {result}
@@ -222,22 +188,17 @@ class Evaluation:
         self.order = sorted(needed)
         self.kinks = [graph.nodes[i] for i in self.order if graph.nodes[i].depends and graph.nodes[i].op in KINKS]
         self.kink_numbers = {node: k for k, node in enumerate(self.kinks)}
-
     def run(self, variables):
         for i in self.order:
             node = self.graph.nodes[i]
             numbers = variables[node.extra] if node.op == "variable" else self.graph.constants[node.extra] if node.op == "constant" else ()
             unreadable_if(not all(map(isfinite, numbers)), "an objective needs finite numbers")
             self.values[i] = [exact(v) for v in numbers] or self.value(node, [self.values[a] for a in node.args])
-
     def sizes(self, node):
         """Of a product: rows, inner length, columns."""
         left, right = (self.graph.shape(a) for a in node.args)
         return (left[0] if len(left) == 2 else 1), left[-1], (right[1] if len(right) == 2 else 1)
-
-    def whole_exponent(self, node, b):
-        return None if self.graph.nodes[node.args[1]].depends else b.whole()
-
+    def whole_exponent(self, node, b): return None if self.graph.nodes[node.args[1]].depends else b.whole()
     def value(self, node, args):
         op, first = node.op, args[0]
         if op == "sqrt" and node.depends and any(v.lo <= 0 for v in first):
@@ -258,7 +219,6 @@ class Evaluation:
             "norm": lambda: [num.sqrt(sum((num.power(v, 2) for v in first), ZERO))],
             "max of all": lambda: [num.largest(first)],
         }[op]()
-
     def gradient(self, player, slopes):
         """The derivatives for x (player 1) or y (player 2), by variable; `slopes` maps (kink, entry) to what the file says."""
         self.player, self.slopes, adjoints, result = player, slopes, {self.result: [ONE]}, {}
@@ -272,7 +232,6 @@ class Evaluation:
             for k, parts in self.parts(node, adjoint, [self.values[a] for a in node.args]):
                 adjoints[k] = [a + b for a, b in zip(adjoints[k], parts)] if k in adjoints else parts
         return result
-
     def parts(self, node, adjoint, args):
         """What a node passes on to its arguments: pairs of an argument and a list."""
         op, first = node.op, args[0]
@@ -296,7 +255,6 @@ class Evaluation:
             for side, k in enumerate(node.args):
                 parts = [a * p[side] for a, p in zip(adjoint, pairs)]
                 yield k, parts if self.graph.shape(k) == node.shape else [sum(parts, ZERO)]
-
     def pair_slopes(self, node, i, adjoint, pair):
         if node.op == "^":
             return pow_slopes(*pair, self.whole_exponent(node, pair[1]))
@@ -304,14 +262,10 @@ class Evaluation:
             weight = self.kink_slope(node, i, adjoint, pair[0] - pair[1])
             return weight, ONE - weight
         return BINARY[node.op][1](*pair)
-
-    def harmless(self, adjoint):
-        return adjoint.lo >= 0 if self.player == 1 else adjoint.hi <= 0
-
+    def harmless(self, adjoint): return adjoint.lo >= 0 if self.player == 1 else adjoint.hi <= 0
     def chosen(self, node, entry, default):
         slope = self.slopes.get((self.kink_numbers[node], entry))
         return default if slope is None else [exact(v) for v in slope]
-
     def kink_slope(self, node, entry, adjoint, v):
         above, below, default, everything = KINKS[node.op]
         if v.lo > 0 or v.hi < 0:
@@ -319,7 +273,6 @@ class Evaluation:
         if v.is_zero() and self.harmless(adjoint):
             return self.chosen(node, entry, [default])[0]
         return everything
-
     def norm_slopes(self, node, adjoint, values):
         if any(v.lo > 0 or v.hi < 0 for v in values):
             length = self.value(node, [values])[0]
@@ -327,7 +280,6 @@ class Evaluation:
         if all(v.is_zero() for v in values) and self.harmless(adjoint):
             return self.chosen(node, 0, [ZERO] * len(values))
         return [SIGNED_UNIT] * len(values)
-
     def max_slopes(self, node, adjoint, values):
         most = num.largest(values)
         tied = [(v.upper() - most.lower()).hi >= 0 for v in values]

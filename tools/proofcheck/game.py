@@ -1,10 +1,8 @@
 """Games: the TOML text with its data and sets, and the bound E of either player at a point."""
 
-import re
-import struct
-import tomllib
+import re, struct, tomllib
 from fractions import Fraction
-from itertools import chain
+from itertools import accumulate, chain
 from math import inf, isfinite, isnan, prod
 
 from .enclosure import ZERO, Enclosure, Rejected, Undecided, Unreadable, exact, largest, power, rejected_if, sqrt, unreadable_if
@@ -67,12 +65,10 @@ def only(table, known, where):
 
 class Variable:
     """A variable with its set: `rows` and `b` of half-spaces, affine sets and polyhedra; a free set is a box without bounds."""
-
     def __init__(self, name, player, table, numbers):
         only(table, ("dim", "set", "lower", "upper", "start"), f"variable {name}")
         self.name, self.player, self.shape, self.rows = name, player, (table["dim"],) if "dim" in table else (), []
-        if any(type(n) is not int or not 1 <= n <= LARGEST for n in self.shape):
-            raise Unreadable(f"the dim of {name} is not a whole number from 1 to {LARGEST}")
+        unreadable_if(any(type(n) is not int or not 1 <= n <= LARGEST for n in self.shape), f"dim of {name} is not from 1 to {LARGEST}")
         bounds, self.size = {key: table[key] for key in ("lower", "upper") if key in table}, prod(self.shape)
         chosen = table.get("set", {"box": bounds})
         chosen = {chosen: {}} if isinstance(chosen, str) else chosen
@@ -91,16 +87,12 @@ class Variable:
                 raise Unreadable(f"the set of {name} has no finite matrix of the right shape")
             self.rows = [[exact(v) for v in flat[i : i + width]] for i in range(0, len(flat), width)]
             self.b = [exact(v) for v in self.vector("b", len(self.rows))]
-
     def vector(self, key, length, default=None):
         values, shape = self.given.get(key, ([default], ()))
         if None in values or shape not in ((), (length,)) or inf in map(abs, values) and key not in ("lower", "upper"):
             raise Unreadable(f"`{key}` of the set of {self.name} is missing, infinite or of another length")
         return values if shape else values * length
-
-    def slack(self, z):
-        return [b - sum((a * v for a, v in zip(row, z)), ZERO) for row, b in zip(self.rows, self.b)]
-
+    def slack(self, z): return [b - sum((a * v for a, v in zip(row, z)), ZERO) for row, b in zip(self.rows, self.b)]
     def distance_squared(self, x):
         """The exact squared distance of x from a simplex or an affine set; the other sets have to contain x."""
         z = [exact(v) for v in x]
@@ -115,7 +107,6 @@ class Variable:
         if self.kind == "simplex":
             return simplex_distance_squared([Fraction(v) for v in x], Fraction(self.radius))
         return self.affine_distance_squared(self.slack(z)) if self.kind == "affine" else Fraction(0)
-
     def affine_distance_squared(self, residual):
         """r^T (A A^T)^-1 r with r = b - A x, by elimination; rows that depend on others drop out."""
         unreadable_if(len(self.rows) > 200 and any(not r.is_zero() for r in residual), "an affine set with more than 200 rows")
@@ -131,7 +122,6 @@ class Variable:
                     r[i] -= factor * r[p]
                     gram[i] = [a - factor * b for a, b in zip(gram[i], row)]
         return result
-
     def normal(self, given, x):
         """The vector n that the multipliers give, and sup <n, z - x>."""
         z, n = [exact(v) for v in x], [exact(v) for v in given]
@@ -146,9 +136,7 @@ class Variable:
         size = sqrt(squares(n)) if self.kind == "ball" else largest(n + [-v for v in n] if self.kind == "l1" else n)
         return n, exact(self.radius) * size + sum((m * (exact(c) - v) for m, c, v in zip(n, self.center, z)), ZERO)
 
-def squares(values):
-    return sum((power(v, 2) for v in values), ZERO)
-
+def squares(values): return sum((power(v, 2) for v in values), ZERO)
 def simplex_distance_squared(x, scale):
     """The projection takes t from every entry and cuts at 0."""
     partial, t = Fraction(0), Fraction(0)
@@ -161,7 +149,6 @@ def simplex_distance_squared(x, scale):
 
 class Game:
     """A game file: variables in order, and the graph of the objective."""
-
     def __init__(self, text, files):
         table = tomllib.loads(text.removeprefix("\ufeff"))
         only(table, ("objective", "min", "max", "data", "define", "constants", "name", "description"), "the game")
@@ -181,39 +168,30 @@ class Game:
             names[name] = Parser(expression, graph, names).whole()
         unreadable_if(graph.shape(names[""]), "the objective is not a number")
         self.evaluation = Evaluation(graph, names[""])
-
     def place(self, point, multipliers, slopes):
         """Takes a point with its multipliers and slopes, all as lists per player, after looking at their lengths."""
         self.parts, self.slopes = [], [self.allowed(part) for part in slopes]
         for player, (numbers, given) in enumerate(zip(point, multipliers), 1):
-            variables, part = [v for v in self.variables if v.player == player], []
-            if [(key, len(l)) for key, l in given] != [("l", len(v.rows)) if v.rows else ("n", v.size) for v in variables]:
-                raise Rejected("the multipliers do not fit the sets")
+            variables = [v for v in self.variables if v.player == player]
+            needed = [("l", len(v.rows)) if v.rows else ("n", v.size) for v in variables]
+            rejected_if([(key, len(l)) for key, l in given] != needed, "the multipliers do not fit the sets")
             rejected_if(len(numbers) != sum(v.size for v in variables), "the point has another length than the variables")
-            for v, (_, l) in zip(variables, given):
-                part.append((v, numbers[: v.size], l))
-                numbers = numbers[v.size :]
-            self.parts.append(part)
-
+            ends = list(accumulate((v.size for v in variables), initial=0))
+            self.parts.append([(v, numbers[a:b], l) for v, a, b, (_, l) in zip(variables, ends, ends[1:], given)])
     def allowed(self, slopes):
         """The slopes of one player as {(kink, entry): numbers}; each has to be inside what its kink allows."""
         result = {}
         for kink, entry, numbers in slopes:
-            if kink >= len(self.evaluation.kinks) or (kink, entry) in result:
-                raise Rejected(f"there is no kink {kink}, or it has two slopes for entry {entry}")
+            rejected_if(kink >= len(self.evaluation.kinks) or (kink, entry) in result, f"no kink {kink}, or two slopes for entry {entry}")
             node = self.evaluation.kinks[kink]
-            least, count = (-1 if node.op in ("abs", "norm") else 0), 1
-            if node.op in ("norm", "max of all"):
-                count = prod(self.evaluation.graph.shape(node.args[0]))
+            least = -1 if node.op in ("abs", "norm") else 0
+            count = prod(self.evaluation.graph.shape(node.args[0])) if node.op in ("norm", "max of all") else 1
             right = entry < prod(node.shape) and len(numbers) == count and all(least <= v <= 1 for v in numbers)
             if not right or (sum(Fraction(v) ** 2 for v in numbers) > 1 if node.op == "norm" else count > 1 and not any(numbers)):
                 raise Rejected(f"the slope at kink {kink}, entry {entry}, is not one of `{node.op}`")
             result[kink, entry] = numbers
         return result
-
-    def distances_squared(self):
-        return [sum((v.distance_squared(x) for v, x, _ in part), Fraction(0)) for part in self.parts]
-
+    def distances_squared(self): return [sum((v.distance_squared(x) for v, x, _ in part), Fraction(0)) for part in self.parts]
     def bounds(self, radius):
         """The enclosures of E for x and y with the present precision."""
         self.evaluation.run({v.name: x for part in self.parts for v, x, _ in part})
@@ -226,16 +204,14 @@ class Game:
                 sup = sup + more
             result.append(exact(radius) * sqrt(squares(residual)) + sup)
         return result
-
     def decided_bounds(self, radius, claims):
         """E for x and y, with more bits until the claims are seen to hold, or to fail, or more bits do not help."""
         before = None
         for Enclosure.bits in PRECISIONS:
             try:
                 found = self.bounds(radius)
-            except Undecided:
-                if Enclosure.bits == PRECISIONS[-1]:
-                    raise
+            except Undecided as error:
+                rejected_if(Enclosure.bits == PRECISIONS[-1], str(error))
                 continue
             slack = [exact(c) - e for c, e in zip(claims, found)]
             stuck = before and all((a.upper() - b.upper()).top() <= b.top() - 60 for a, b in zip(before, found))
