@@ -176,7 +176,9 @@ def network_margins(model, pixels, limits, label):
             bounds, shape = list(pooled(bounds, shape, part)), (shape[0], shape[1] // part, shape[2] // part)
         else:
             shape = (len(bounds),)
+        unreadable_if(len(bounds) != prod(shape), f"a layer ({kind}) gives another number of values than it should")
     last = layers[-1][1]
+    unreadable_if(len(bounds) != last.k, "the last layer does not fit the one before it")
     return [Enclosure(v, v, -last.scale - UNIT - 1) for v in last.margins(bounds, label)]
 
 def read_image(entry):

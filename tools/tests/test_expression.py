@@ -79,7 +79,8 @@ class Language(unittest.TestCase):
         self.means("(" * 256 + "s" + ")" * 256, 0.5)
 
     def test_equal_parts_are_one_kink_and_only_needed_ones_count(self):
-        for text, kinks in [("abs(s) + abs(s)", 1), ("abs(s) + abs(t)", 2), ("abs(-3)*s", 0), ("max(s, t, 0)", 2), ("norm(u) + max(u) + relu(s)", 3)]:
+        for text, kinks in [("abs(s) + abs(s)", 1), ("abs(s) + abs(t)", 2), ("abs(-3)*s", 0), ("max(s, t, 0)", 2), ("norm(u) + max(u) + relu(s)", 3),
+                            ("max(-s, -t) + min(s, t)", 2), ("min(s, t, 0) + min(u)", 3), ("tanh(abs(s)) + sigmoid(abs(s))", 1)]:
             self.assertEqual(len(evaluated(text).kinks), kinks, text)
 
     def test_points_outside_the_domain_are_rejected(self):

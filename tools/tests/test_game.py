@@ -106,8 +106,14 @@ class Sets(unittest.TestCase):
         self.outside(text, [0.0, 1.5], multipliers=self.entry("l", [0.0, 0.0, 0.0]))
 
     def test_several_variables_share_one_norm_and_add_their_suprema(self):
-        text = "objective = '3*a + 4*b - 2*c + y'\n[min.a]\n[min.b]\n[min.c]\nupper = 1\n[max.y]\n"
-        self.tight(text, [0.0, 0.0, 0.5], [0.0], 6.0, multipliers=([{"n": [0.0]}, {"n": [0.0]}, {"n": [2.0]}], [{"n": [None]}]))
+        text = "objective = '3*a + 4*b - 2*c - 8*d + y'\n[min.a]\n[min.b]\n[min.c]\nupper = 1\n[min.d]\nupper = 1\n[max.y]\n"
+        given = ([{"n": [0.0]}, {"n": [0.0]}, {"n": [2.0]}, {"n": [8.0]}], [{"n": [None]}])
+        self.tight(text, [0.0, 0.0, 0.5, 0.25], [0.0], 12.0, multipliers=given)
+
+    def test_more_bits_are_used_where_they_are_needed(self):
+        text = toml("log(softplus(-800*x)) + y")  # softplus is e^-800: 1 + e^-800 needs more than 1,154 bits
+        for claim, code in [(800.000001, 0), (799.999999, 1)]:
+            self.assertEqual(checked(game_proof(text, [1.0], [0.0], (claim, 1.0)))[0], code)
 
     def test_data_is_read_from_files(self):
         npy = b"\x93NUMPY\x01\x00" + struct.pack("<H", 70) + b"{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }".ljust(70)
@@ -183,6 +189,8 @@ class Kinks(unittest.TestCase):
             self.bound("abs(x) + y", (9.0, 9.0), (((*place, [0.0]),), ()), code=1)
         self.bound("abs(x) + y", (9.0, 9.0), (((0, 0, [0.0]), (0, 0, [0.5])), ()), code=1)
         self.bound("max(x) + y", (9.0, 9.0), (((0, 0, [0.0, 0.0]),), ()), x=(0.0, 0.0), code=1)
+        self.bound("norm(x) + y", (9.0, 9.0), (((0, 0, [0.75, 0.75]),), ()), x=(0.0, 0.0), code=1)
+        self.bound("norm(x) + y", (9.0, 9.0), (((0, 0, [0.5, 0.75]),), ()), x=(0.0, 0.0))
 
 
 GOOD = game_proof(toml("x^2/2 + x*y - y^2", "lower = -1\nupper = 1"), [0.5], [0.25], (0.76, 0.5), ([{"n": [-0.0]}], [{"n": [0.0]}]))

@@ -131,6 +131,15 @@ class Networks(unittest.TestCase):
         self.check([None, -0.999], 0, eps=0.0, model=model)
         self.check([None, -1.001], 1, eps=0.0, model=model)
 
+    def test_the_smallest_terms_of_the_recursion_count(self):
+        model = safetensors('input = [1]\nlayers = ["dense(2)"]\n', {"fc1.weight": ([2, 1], [0.0, 0.0]), "fc1.bias": ([2], [2.0**-100, 0.0])})
+        self.pixels = [1.0]
+        least = 1 - F(1, 2**19) - F(1, 2**22)
+        m = (1 + least) / 2 + (1 - least) / 2
+        margin = -F(1, 2**100) * (1 - F(2, 2**24 - 2)) + 2 * F(1, 2**120) * (1 + m)
+        self.check([None, math.nextafter(float(margin), 0)], 0, eps=0.0, model=model)
+        self.check([None, math.nextafter(float(margin), -1)], 1, eps=0.0, model=model)
+
     def test_a_part_of_the_images_can_be_checked(self):
         proof = network_proof(self.model, [(self.pixels, 0, self.claims), (self.pixels, 0, [None, -99.0, -99.0])], 0.05)
         self.assertEqual(checked(proof, model=self.model)[0], 1)
