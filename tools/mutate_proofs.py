@@ -11,6 +11,7 @@ accepted a stale digest, a claim below E, or a claim that surely fails.
 
 import argparse
 import base64
+import cmath
 import copy
 import json
 import math
@@ -28,10 +29,11 @@ import examples  # noqa: E402
 from writer import checked, digest, sealed, sealed_network  # noqa: E402
 
 FAILS, HOLDS, CLOSE = "fails", "holds", "too close"
-CLOSENESS = 1e-5  # differences of f in floating point are good to about 1e-9
+CLOSENESS = 1e-12  # derivatives by a complex step are good to about 1e-15
 
 
-# The second evaluation: the expression becomes Python, values are floats or nested lists.
+# The second evaluation: the expression becomes Python, values are complex numbers or nested lists of them. The derivative of an analytic
+# function is the imaginary part of f(x + ih)/h, without a difference and so without cancellation; kinks go by the real part.
 
 
 class Value:
@@ -52,8 +54,8 @@ class Value:
     __rmul__ = __mul__
     def __truediv__(self, o): return self.each(o, lambda a, b: a / b)
     def __rtruediv__(self, o): return self.each(o, lambda a, b: b / a)
-    def __pow__(self, o): return self.each(o, math.pow)
-    def __rpow__(self, o): return self.each(o, lambda a, b: math.pow(b, a))
+    def __pow__(self, o): return self.each(o, raised)
+    def __rpow__(self, o): return self.each(o, lambda a, b: raised(b, a))
     def __neg__(self): return self.each(0.0, lambda a, _: -a)
     def __pos__(self): return self
 
@@ -76,6 +78,31 @@ class Value:
         return Value([row[key[1]] for row in rows] if isinstance(key[0], slice) else rows[key[1]])
 
 
+def raised(a, b):
+    """a^b by products for whole b, so that the imaginary part stays right for negative a."""
+    if complex(b).imag == 0 and complex(b).real == int(complex(b).real):
+        return complex(a) ** int(complex(b).real)
+    if complex(a).real <= 0:
+        raise ValueError("a base that is not positive")
+    return cmath.exp(b * cmath.log(a))
+
+
+def positive(f):
+    def call(a):
+        if complex(a).real <= 0:
+            raise ValueError("outside the domain")
+        return f(a)
+    return call
+
+
+def largest(a, b=None):
+    return max(a if b is None else (a, b), key=lambda v: complex(v).real)
+
+
+def smallest(a, b=None):
+    return min(a if b is None else (a, b), key=lambda v: complex(v).real)
+
+
 def broadcast(a, b, f):
     if isinstance(a, list):
         return [broadcast(x, y, f) for x, y in zip(a, b)] if isinstance(b, list) else [broadcast(x, b, f) for x in a]
@@ -84,7 +111,7 @@ def broadcast(a, b, f):
 
 def flat(v):
     v = v.v if isinstance(v, Value) else v
-    return [x for part in v for x in flat(part)] if isinstance(v, list) else [float(v)]
+    return [x for part in v for x in flat(part)] if isinstance(v, list) else [v]
 
 
 def entrywise(f):
@@ -102,22 +129,26 @@ def extreme(f):
 
 
 def logsumexp(v):
-    most = max(flat(v))
-    return most + math.log(sum(math.exp(x - most) for x in flat(v)))
+    most = max(complex(x).real for x in flat(v))
+    return most + cmath.log(sum(cmath.exp(x - most) for x in flat(v)))
 
 
-NAMES = {name: entrywise(getattr(math, name)) for name in "sin cos tan exp log sqrt tanh log1p expm1 sinh cosh atan".split()} | {
-    "abs": entrywise(abs), "relu": entrywise(lambda a: max(a, 0.0)), "square": entrywise(lambda a: a * a),
-    "sigmoid": entrywise(lambda a: 1 / (1 + math.exp(-a)) if a > 0 else math.exp(a) / (1 + math.exp(a))),
-    "softplus": entrywise(lambda a: max(a, 0.0) + math.log1p(math.exp(-abs(a)))),
-    "max": extreme(max), "min": extreme(min), "sum": lambda v: sum(flat(v)), "mean": lambda v: sum(flat(v)) / len(flat(v)),
-    "norm": lambda v: math.hypot(*flat(v)), "logsumexp": logsumexp, "dot": lambda a, b: sum(x * y for x, y in zip(flat(a), flat(b))),
-    "transpose": lambda v: v.T, "pi": math.pi, "e": math.e, "__builtins__": {},
+def softplus(a):
+    return a + cmath.log(1 + cmath.exp(-a)) if complex(a).real > 0 else cmath.log(1 + cmath.exp(a))
+
+
+NAMES = {name: entrywise(getattr(cmath, name)) for name in "sin cos tan exp tanh sinh cosh atan".split()} | {
+    "log": entrywise(positive(cmath.log)), "sqrt": entrywise(positive(cmath.sqrt)), "log1p": entrywise(lambda a: positive(cmath.log)(1 + a)),
+    "expm1": entrywise(lambda a: cmath.exp(a) - 1), "abs": entrywise(lambda a: largest(a, -a)), "relu": entrywise(lambda a: largest(a, 0.0)),
+    "square": entrywise(lambda a: a * a), "sigmoid": entrywise(lambda a: 1 / (1 + cmath.exp(-a))), "softplus": entrywise(softplus),
+    "max": extreme(largest), "min": extreme(smallest), "sum": lambda v: sum(flat(v)), "mean": lambda v: sum(flat(v)) / len(flat(v)),
+    "norm": lambda v: cmath.sqrt(sum(x * x for x in flat(v))), "logsumexp": logsumexp,
+    "dot": lambda a, b: sum(x * y for x, y in zip(flat(a), flat(b))), "transpose": lambda v: v.T, "pi": math.pi, "e": math.e, "__builtins__": {},
 }
 
 
 class FloatGame:
-    """The game of a proof in floating point: f, its slopes by differences, and the bound."""
+    """The game of a proof in floating point: f, its slopes by a complex step, and the bound."""
 
     def __init__(self, proof):
         self.proof, table = proof, tomllib.loads(proof["game"]["toml"])
@@ -140,7 +171,7 @@ class FloatGame:
         return flat(names[""])[0]
 
     def gradient(self, player):
-        """Central differences; None where both sides differ (a kink)."""
+        """None where the differences to both sides do not agree (a kink)."""
         result, point = [], self.proof["point"]
         middle = self.value(point)
         for i, v in enumerate(point[player]):
@@ -148,10 +179,11 @@ class FloatGame:
             sides = []
             for step in (h, -h):
                 moved = point | {player: point[player][:i] + [v + step] + point[player][i + 1 :]}
-                sides.append((self.value(moved) - middle) / step)
+                sides.append(complex(self.value(moved) - middle).real / step)
             if abs(sides[0] - sides[1]) > 1e-3 * (1 + abs(sides[0])):
                 return None
-            result.append((sides[0] + sides[1]) / 2)
+            moved = point | {player: point[player][:i] + [v + 1e-100j] + point[player][i + 1 :]}
+            result.append(complex(self.value(moved)).imag / 1e-100)
         return result
 
     def numbers(self, value, length):
