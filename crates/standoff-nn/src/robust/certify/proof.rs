@@ -12,8 +12,8 @@ const ROOM: f64 = 32.0 * UNIT;
 const SPREAD: f64 = 4.0 * UNIT;
 /// At least `(1 - v)^-3`, for the reach.
 const REACH: f64 = 1.0 + 4.0 * f64::EPSILON;
-/// The largest relative error of a tanh in `f32`, with that of `f64`: `2^-20 + 2^-48`.
-const TANH: f64 = 16.0 * UNIT + 16.0 * f64::EPSILON;
+/// The largest relative error of a tanh in `f32`, with that of `f64`: `2^-20 + 10 2^-53`.
+const TANH: f64 = 16.0 * UNIT + 5.0 * f64::EPSILON;
 /// The least normal number of `f32`, with the rounding of the operations after a tanh.
 const TANH_LEAST: f64 = SMALLEST * (1.0 + 8.0 * f64::EPSILON);
 /// The longest sums that have a proof.
@@ -115,7 +115,7 @@ impl Widening {
             radius: factor,
             size,
             least: times(SMALLEST, factor),
-            bias: bias.iter().map(|b| times(size, absolute(b))).collect(),
+            bias: bias.iter().map(|b| size * absolute(b)).collect(),
             tiny: times(TINY, grow(inputs + 8)),
             row: weight.chunks(k).map(|row| row.iter().map(absolute).sum()).fold(0.0, f64::max),
             offset: bias.iter().map(absolute).fold(0.0, f64::max),

@@ -22,8 +22,8 @@
 //! `r + H m + 2^-126`, k + 1 times in the sum, once when the last term is added), and the last term at most N + 3 times for N inputs of the
 //! layer. Therefore `r`, `H m`, `2^-126` and `H |b|` are multiplied by at least `(1 - v)^-(k+6)`, and `2^-120` by `(1 - v)^-(N+8)`.
 //!
-//! **tanh.** The platform's `f64::tanh` is assumed to be accurate to 4 units in the last place, an error of at most 9 v |t|. The
-//! three operations after it add at most 2 v |t|. 2^-20 is replaced by `2^-20 + 2^-48`, which is 32 v more.
+//! **tanh.** The platform's `f64::tanh` is assumed to be accurate to 4 units in the last place, an error of at most 8.01 v |t|. The
+//! three operations after it add at most 1.01 v |t|. Therefore 2^-20 is replaced by `2^-20 + 10 v`.
 //!
 //! **The last layer.** `d = fl(W_j - W_y)` need not be exact: its error is at most `v |d|`. With q roundings per product in a blocked
 //! sum, `sum d c` is computed with an error of at most `g_q sum |d| |c|`, so the sum of `|d| (r + g_(q+3) m)` bounds the exact
