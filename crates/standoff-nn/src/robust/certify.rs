@@ -27,12 +27,14 @@
 //! 255 in another way, or measures its own ball to a millionth only, is still inside. An attack that truncates its images to 256
 //! levels moves them by up to 1/255 more, and one that leaves [0, 1] has left the region: ask for the region that they do keep to.
 
+mod images;
 mod last;
 mod proof;
 mod rounding;
 
 use crate::kernels::LANES;
 use crate::{Batch, Engine, Error, Region, Samples};
+pub use images::ProvenImage;
 use proof::Proof;
 
 /// What is proven of every sample.
