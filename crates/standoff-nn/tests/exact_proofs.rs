@@ -149,3 +149,27 @@ fn claimed_margins_are_never_below_the_exact_ones_and_hardly_above() {
     eprintln!("{close} of {all} claims and all claims of {networks_close} networks are within 1e-9");
     assert!(networks_close >= 150 && close * 100 >= 98 * all, "{close} of {all} claims, {networks_close} networks");
 }
+
+#[test]
+fn claims_hold_where_the_region_leaves_no_room_for_rounding() {
+    let mut stream = Stream::new(72);
+    let wide = [
+        model((60, 1, 1), &[Dense(8), Relu, Dense(3)]),
+        model((31, 1, 1), &[Tanh, Dense(2)]),
+        model((1, 6, 6), &[conv(5, 3), MaxPool(2), Flatten, Dense(40), Relu, Dense(2)]),
+    ];
+    let mut count = 0;
+    for model in networks().iter().chain(&wide) {
+        for kind in KINDS.into_iter().chain(KINDS) {
+            // A point, and all images: the ends of these intervals are the limits themselves, and not widened.
+            let pixel = stream.signed().abs();
+            for region in [Region { eps: 0.0, clip: Some((pixel, pixel)) }, Region::image(1.0)] {
+                let params = parameters(model, kind, &mut stream);
+                let (image, label) = (vec![pixel; model.input().size()], stream.below(model.outputs()));
+                // Panics if a claim is below the exact margin.
+                count += claims(&Case { model, params: &params, image: &image, label, region }).len();
+            }
+        }
+    }
+    assert!(count > 200, "{count} claims");
+}
