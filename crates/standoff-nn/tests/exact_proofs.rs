@@ -79,13 +79,7 @@ fn parameters(model: &Model, kind: Weights, stream: &mut Stream) -> Vec<f32> {
 }
 
 fn regions() -> Vec<Region> {
-    [0.0, 1e-3, 0.1, 0.3]
-        .map(Region::image)
-        .into_iter()
-        .chain([Region::free(0.02)])
-        .collect::<Vec<_>>()
-        .try_into()
-        .expect("five")
+    [0.0, 1e-3, 0.1, 0.3].map(Region::image).into_iter().chain([Region::free(0.02)]).collect()
 }
 
 /// A margin: claimed minus exact, the exact one, and what it allows for the rounding of `f32`.
@@ -125,7 +119,6 @@ fn claimed_margins_are_never_below_the_exact_ones_and_hardly_above() {
     let (mut close, mut networks_close, mut all) = (0, 0, 0);
     for (m, model) in networks().iter().enumerate() {
         for kind in KINDS {
-            let mut most = 0.0_f64;
             for (n, region) in regions().into_iter().enumerate() {
                 let params = parameters(model, kind, &mut stream);
                 let (image, label) = (image(model, kind, &mut stream), stream.below(model.outputs()));
@@ -137,16 +130,13 @@ fn claimed_margins_are_never_below_the_exact_ones_and_hardly_above() {
                         above / size <= 1e-9,
                         "network {m}, {kind:?}, region {n}: {margin} is claimed {above:e} more"
                     );
-                    most = most.max(above / margin.abs());
                 }
                 let good = found.iter().filter(|c| c.above <= 1e-9 * c.margin.abs()).count();
                 (close, all) = (close + good, all + found.len());
                 networks_close += usize::from(good == found.len());
             }
-            eprintln!("network {m}, {kind:?}: claims are above the exact margins by at most {most:.2e} of them");
         }
     }
-    eprintln!("{close} of {all} claims and all claims of {networks_close} networks are within 1e-9");
     assert!(networks_close >= 150 && close * 100 >= 98 * all, "{close} of {all} claims, {networks_close} networks");
 }
 
