@@ -183,7 +183,7 @@ pub(super) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
 }
 
 /// Base 64, as in data addresses and policies.
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for part in bytes.chunks(3) {

@@ -17,6 +17,7 @@ mod lqr;
 mod models;
 mod predict;
 mod progress;
+mod proof_file;
 mod race;
 mod readme;
 mod report;
