@@ -68,8 +68,8 @@ def check_game(proof):
         if claim < 0 or Fraction(claim) ** 2 < squared:
             failures.append(f"the point is further outside the set of {name} than claimed")
     for name, claim, found in zip("XY", claims, game.decided_bounds(radius, claims)):
-        excess = exact(claim) - found.upper()
-        print(f"{name}: E = {found}, claimed {claim!r}, above E by", f"{excess / found.upper()} of E" if found.hi > 0 else excess)
+        above = f"{(exact(claim) - found.upper()) / found.upper()} of E" if found.hi > 0 else exact(claim) - found.upper()
+        print(f"{name}: E = {found}, claimed {claim!r}, above E by", above)
         if (exact(claim) - found).lo < 0:
             failures.append(f"the claim {name} is below E")
     rejected_if(failures, "; ".join(failures))
@@ -187,11 +187,10 @@ def read_image(entry):
     same(digest, pixels + struct.pack("<I", whole(label)) + packed([v or 0.0 for v in margins]), f"image {whole(index)}")
     return index, label, struct.unpack(f"<{len(pixels) // 4}f", pixels), margins, digest
 
-def check_image(model, image, limits):
-    index, label, pixels, claims, _ = image
+def check_image(model, limits, index, label, pixels, claims, _):
     rejected_if(len(pixels) != prod(model[0]) or not all(map(isfinite, pixels)), "the pixels do not fit the network, or are not finite")
-    fitting = len(claims) == len(model[1][-1][1].rows) and [j for j, c in enumerate(claims) if c is None] == [label]
-    rejected_if(not fitting, "the margins do not fit the network and the label")
+    lacking = [j for j, c in enumerate(claims) if c is None]
+    rejected_if(len(claims) != len(model[1][-1][1].rows) or lacking != [label], "the margins do not fit the network and the label")
     rows = [(c, m) for c, m in zip(claims, network_margins(model, pixels, limits, label)) if c is not None]
     claim, worst = max(rows, key=lambda row: row[0])
     print(f"image {index}, label {label}: largest margin claimed {claim!r}, E = {worst}")
@@ -209,7 +208,7 @@ def check_network(proof, model_file, most_images):
     model, chosen, failures = read_model(content), images[:most_images], 0
     for image in chosen:
         try:
-            check_image(model, image, limits)
+            check_image(model, limits, *image)
         except Rejected as error:
             failures += 1
             print(f"image {image[0]} rejected: {error}")
@@ -228,7 +227,6 @@ def unique(pairs):
 
 def run(arguments):
     proof = json.loads(read(arguments.proof), object_pairs_hook=unique)
-    proof.pop("program", None)  # who wrote the file proves nothing
     known = proof.get("format") == "standoff-proof" and type(proof.get("version")) is int and proof["version"] == 1
     unreadable_if(not known or proof.get("kind") not in ("game", "network"), "this is not a proof file of version 1, of a game or a network")
     check_game(proof) if proof["kind"] == "game" else check_network(proof, arguments.model, arguments.images)
@@ -237,13 +235,11 @@ def main(words=None):
     parser = argparse.ArgumentParser(description="Check a proof file of Standoff with exact arithmetic.")
     parser.add_argument("proof", help="the proof file")
     parser.add_argument("--model", help="the network, a safetensors file")
-    parser.add_argument("--images", type=int, help="check only the first so many images")
-    parser.add_argument("--all", action="store_const", const=None, dest="images", help="check all images (the default)")
+    parser.add_argument("--images", type=int, help="check only the first so many images; all of them when absent")
     arguments = parser.parse_args(words)
-    if arguments.images is not None and arguments.images < 1:
-        parser.error("--images needs a number from 1 on")
     sys.setrecursionlimit(10000)
     try:
+        unreadable_if(arguments.images is not None and arguments.images < 1, "--images needs a number from 1 on")
         run(arguments)
     except Rejected as error:
         print(f"rejected: {error}")

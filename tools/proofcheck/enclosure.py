@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from math import isqrt
 
-EXACT_BITS = 6000
-LARGEST_EXPONENT = 1 << 4096
+EXACT_BITS, LARGEST_EXPONENT = 6000, 1 << 4096
 
 class Unreadable(Exception): """The file cannot be read: exit code 2."""
 class Rejected(Exception): """The claim does not follow: exit code 1."""

@@ -8,9 +8,8 @@ from math import inf, isfinite, isnan, prod
 from .enclosure import ZERO, Enclosure, Rejected, Undecided, Unreadable, exact, largest, power, rejected_if, sqrt, unreadable_if
 from .expression import CONSTANTS, FUNCTIONS, Evaluation, Graph, Parser
 
-LARGEST = 10**6
+LARGEST, PRECISIONS = 10**6, (256, 512, 1024, 4096)
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", re.IGNORECASE | re.ASCII)
-PRECISIONS = (256, 512, 1024, 4096)
 CODES = {"f4": "f", "f8": "d", "b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q"}
 SETS = {"free": (), "simplex": ("scale",), "box": ("lower", "upper"), "ball": ("center", "centre", "radius"), "l1": ("radius",),
         "halfspace": ("a", "b"), "affine": ("A", "b"), "polyhedron": ("A", "b")}
@@ -67,7 +66,7 @@ class Variable:
     """A variable with its set: `rows` and `b` of half-spaces, affine sets and polyhedra; a free set is a box without bounds."""
     def __init__(self, name, player, table, numbers):
         only(table, ("dim", "set", "lower", "upper", "start"), f"variable {name}")
-        self.name, self.player, self.shape, self.rows = name, player, (table["dim"],) if "dim" in table else (), []
+        self.name, self.player, self.shape, self.rows, self.b = name, player, (table["dim"],) if "dim" in table else (), [], []
         unreadable_if(any(type(n) is not int or not 1 <= n <= LARGEST for n in self.shape), f"dim of {name} is not from 1 to {LARGEST}")
         bounds, self.size = {key: table[key] for key in ("lower", "upper") if key in table}, prod(self.shape)
         chosen = table.get("set", {"box": bounds})
@@ -94,34 +93,40 @@ class Variable:
         return values if shape else values * length
     def slack(self, z): return [b - sum((a * v for a, v in zip(row, z)), ZERO) for row, b in zip(self.rows, self.b)]
     def distance_squared(self, x):
-        """The exact squared distance of x from a simplex or an affine set; the other sets have to contain x."""
+        """The exact squared distance of x from its set, or a bound of it for a polyhedron with equations; other sets have to contain x."""
         z = [exact(v) for v in x]
         inside = {
             "box": lambda: all(a <= v <= b for a, v, b in zip(self.lower, x, self.upper)),
             "ball": lambda: self.radius >= 0 and (power(exact(self.radius), 2) - squares(v - exact(c) for v, c in zip(z, self.center))).lo >= 0,
             "l1": lambda: (exact(self.radius) - sum((largest([v, -v]) for v in z), ZERO)).lo >= 0,
             "simplex": lambda: min(x) >= 0 < self.radius,
-            "affine": lambda: True,
-        }.get(self.kind, lambda: all(s.lo >= 0 for s in self.slack(z)))
+        }.get(self.kind, lambda: self.kind != "halfspace" or self.slack(z)[0].lo >= 0)
         rejected_if(not inside(), f"the point is outside the set of {self.name}")
         if self.kind == "simplex":
             return simplex_distance_squared([Fraction(v) for v in x], Fraction(self.radius))
-        return self.affine_distance_squared(self.slack(z)) if self.kind == "affine" else Fraction(0)
-    def affine_distance_squared(self, residual):
-        """r^T (A A^T)^-1 r with r = b - A x, by elimination; rows that depend on others drop out."""
-        unreadable_if(len(self.rows) > 200 and any(not r.is_zero() for r in residual), "an affine set with more than 200 rows")
         fraction = lambda v: v.lo * Fraction(2) ** v.e
-        r, rows, result = [fraction(v) for v in residual], [[fraction(v) for v in row] for row in self.rows], Fraction(0)
-        gram = [[sum(a * b for a, b in zip(p, q)) for q in rows] for p in rows] if any(r) else []
-        for p, row in enumerate(gram):
-            rejected_if(r[p] and not row[p], f"the affine set of {self.name} is empty")
-            result += r[p] ** 2 / row[p] if row[p] else 0
-            for i in range(p + 1, len(gram)):
-                if gram[i][p]:
-                    factor = gram[i][p] / row[p]
-                    r[i] -= factor * r[p]
-                    gram[i] = [a - factor * b for a, b in zip(gram[i], row)]
-        return result
+        rows, slack = [[fraction(v) for v in row] for row in self.rows], [fraction(v) for v in self.slack(z)]
+        if self.kind == "polyhedron" and min(slack) < 0:
+            sides = [(*row, fraction(b)) for row, b in zip(rows, self.b)]
+            missed = [tuple(-v for v in side) for side, s in zip(sides, slack) if s < 0]
+            rejected_if(not {*missed} <= {*sides}, f"the point is outside the set of {self.name}")
+            near = [p for p, s in enumerate(slack) if s * 10**9 <= sum(abs(a * Fraction(v)) for a, v in zip(sides[p], (*x, 1)))]
+            move = self.shortest_move([rows[p] for p in near], [slack[p] for p in near])
+            left = [s - sum(a * d for a, d in zip(row, move)) for row, s in zip(rows, slack)]
+            rejected_if(min(left) < 0, f"no point of the set of {self.name} is found next to the point")
+            return sum(d * d for d in move)
+        return sum(d * d for d in self.shortest_move(rows, slack)) if self.kind == "affine" else Fraction(0)
+    def shortest_move(self, rows, r):
+        """The shortest d with <row, d> = r for every row: d = A^T l with A A^T l = r, by elimination; rows that depend on others drop out."""
+        unreadable_if(len(rows) > 200 and any(r), f"the set of {self.name} has more than 200 equations")
+        gram = [[sum(a * b for a, b in zip(p, q)) for q in rows] + [s] for p, s in zip(rows, r)] if any(r) else []
+        for p in range(len(gram)):
+            rejected_if(gram[p][-1] and not gram[p][p], f"the set of {self.name} is empty")
+            gram[p] = [v / gram[p][p] for v in gram[p]] if gram[p][p] else gram[p]
+            for i in range(len(gram) if gram[p][p] else 0):
+                if i != p and gram[i][p]:
+                    gram[i] = [a - gram[i][p] * b for a, b in zip(gram[i], gram[p])]
+        return [sum(g[-1] * row[j] for p, (g, row) in enumerate(zip(gram, rows)) if g[p]) for j in range(self.size)]
     def normal(self, given, x):
         """The vector n that the multipliers give, and sup <n, z - x>."""
         z, n = [exact(v) for v in x], [exact(v) for v in given]

@@ -257,7 +257,7 @@ class Hostile(unittest.TestCase):
         self.changed(1, multipliers__y=[{"n": [0.0]}, {"n": [0.0]}])
 
     def test_unknown_versions_and_fields_are_unreadable(self):
-        self.changed(0, program="standoff 0.1.0")
+        self.changed(2, program="standoff 0.1.0")
         self.changed(2, version=2)
         self.changed(2, version=1.5)
         self.changed(2, version=True)

@@ -143,7 +143,7 @@ class Networks(unittest.TestCase):
     def test_a_part_of_the_images_can_be_checked(self):
         proof = network_proof(self.model, [(self.pixels, 0, self.claims), (self.pixels, 0, [None, -99.0, -99.0])], 0.05)
         self.assertEqual(checked(proof, model=self.model)[0], 1)
-        self.assertEqual(checked(proof, "--all", model=self.model)[0], 1)
+        self.assertEqual(checked(proof, model=self.model)[0], 1)
         code, output = checked(proof, "--images", "1", model=self.model)
         self.assertEqual(code, 0)
         self.assertIn("1 not looked at", output)
