@@ -18,6 +18,7 @@ mod models;
 mod predict;
 mod progress;
 mod proof_file;
+mod proofs;
 mod race;
 mod readme;
 mod report;
