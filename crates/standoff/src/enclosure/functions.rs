@@ -300,6 +300,14 @@ mod tests {
             e(0.0) * Enclosure::UNKNOWN,
             e(f64::NAN),
             e(1e300) * e(1e300),
+            Enclosure::UNKNOWN.tanh(),
+            Enclosure::UNKNOWN.sigmoid(),
+            Enclosure::UNKNOWN.softplus(),
+            Enclosure::UNKNOWN.sinh(),
+            Enclosure::UNKNOWN.cosh(),
+            Enclosure::UNKNOWN.tanh_slope(),
+            Enclosure::UNKNOWN.power(3),
+            Enclosure::UNKNOWN.sqrt(),
         ] {
             assert!(!unknown.is_known(), "{unknown:?}");
         }
