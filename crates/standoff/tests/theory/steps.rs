@@ -179,6 +179,28 @@ fn algorithm_3_makes_one_epoch_more_than_whole_ones_fit_into_k() {
     }
 }
 
+#[test]
+fn the_extrapolated_point_stays_in_y_unless_the_letter_of_the_paper_is_followed() {
+    // One epoch of five steps in which the momentum carries y2 past 0.8; the coupling of y1 and y2 shows it in y1.
+    let regulariser = Regulariser { lambda: 0.1, centre: plain::CENTRE.to_vec() };
+    let mut ends = Vec::new();
+    for inside in [true, false] {
+        let mut game = plain::game();
+        let mut f = Oracle::new(&mut game, limits(100));
+        f.at(&START.0, Need::Gradients);
+        let mut ascent = Accelerated::new(0.5, 5, Stop::Steps(0), 2);
+        assert!(!ascent.leave_the_set, "staying inside is the default");
+        ascent.leave_the_set = !inside;
+        let mut y = [-0.4, -0.4];
+        ascent.run(&mut f, &mut y, &regulariser).unwrap();
+        let plain =
+            Apga { lambda: 0.1, step: 0.5, restart: 5, inner: Inner::Steps(0), inside }.run(START.0, [-0.4, -0.4]);
+        assert!(plain::norm([y[0] - plain[0], y[1] - plain[1]]) < 1e-14, "{y:?}, plainly {plain:?}");
+        ends.push(y[0]);
+    }
+    assert!(ends[1] - ends[0] > 1e-3, "{ends:?}");
+}
+
 /// Where one Frank-Wolfe step leads from 1 on `f = 3x`, X = [-2, 2].
 fn frank_wolfe_from_one(smoothness: f64, radius: f64, clip: bool) -> f64 {
     let mut game = Plain::new(
