@@ -1,8 +1,9 @@
 //! Algorithm 1 without constants, step for step, against a plain version that shares no code with the library.
 
 use standoff::oracle::{Limits, Oracle};
-use standoff::{Choice, Point, Settings};
+use standoff::{Choice, Point, Set, Settings};
 
+use super::common::Plain;
 use super::plain::{self, V, add, gx, gy, norm, py};
 
 /// Rounding in a value of size v is taken to be at most this times v.
@@ -110,4 +111,25 @@ fn algorithm_1_with_local_constants_moves_as_written() {
             x = local.advance(x, y);
         }
     }
+}
+
+#[test]
+fn a_step_over_a_hill_is_rejected_though_the_gradients_agree() {
+    // h(x) = x + 1.1 (3 t^2 - 2 t^3), t = -x: h'(0) = h'(-1) = 1, but h(-1) = 0.1 > h(0). The first trial leads to -1. Then -1/2 and
+    // -1/4 turn the gradient too much (1.65 and 1.24 against 1), and -1/8 passes (0.72).
+    let mut game = Plain::new(
+        Set::free(1),
+        Set::free(1),
+        |x: &[f64], y: &[f64]| x[0] + 1.1 * (3.0 * x[0] * x[0] + 2.0 * x[0].powi(3)) - 0.5 * y[0] * y[0],
+        |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = 1.0 + 6.6 * (x[0] + x[0] * x[0]),
+        |_: &[f64], y: &[f64], g: &mut [f64]| g[0] = -y[0],
+    );
+    let mut method = Choice::named("multistep").build(&game, &Settings::eps(1e-2)).unwrap();
+    let mut f = Oracle::new(&mut game, Limits { max_gradients: Some(1000), ..Limits::default() });
+    let mut z = Point::new(&[0.0], &[0.5]);
+    method.answer(&mut f, &mut z).unwrap();
+    method.advance(&mut f, &mut z).unwrap();
+    assert_eq!(z.x, [-1.0]);
+    method.answer(&mut f, &mut z).unwrap();
+    assert_eq!(z.x, [-0.125]);
 }
