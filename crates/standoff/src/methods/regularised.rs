@@ -20,8 +20,27 @@ struct Schedule {
     target: f64,
     shrink: f64,
     printed: bool,
+    /// The weight given instead of the schedule's.
+    lambda: Option<f64>,
     radius_y: f64,
     constants: Constants,
+}
+
+/// The factor between stages, and lambda where it is given.
+fn checked(params: &Params<'_>) -> Result<(f64, Option<f64>), Error> {
+    let shrink = params.get("continuation", 1.0);
+    if !(shrink >= 1.0 && shrink.is_finite()) {
+        return Err(Error::Setting {
+            name: "continuation",
+            value: shrink,
+            want: "1 (off) or the factor between stages",
+        });
+    }
+    let lambda = params.given("lambda");
+    match lambda.filter(|l| !(*l > 0.0 && l.is_finite())) {
+        Some(value) => Err(Error::Setting { name: "lambda", value, want: "a positive number" }),
+        None => Ok((shrink, lambda)),
+    }
 }
 
 /// Algorithm 2.
@@ -57,16 +76,10 @@ impl<G: Game> Regularised<G> {
                 "its Y is unbounded, and the regulariser needs a radius; give radius_y, or use `multistep` or `auto`";
             return Err(Error::Unsuitable { method: NAME, why: why.into() });
         }
-        let shrink = params.get("continuation", 1.0);
-        if !(shrink >= 1.0 && shrink.is_finite()) {
-            return Err(Error::Setting {
-                name: "continuation",
-                value: shrink,
-                want: "1 (off) or the factor between stages",
-            });
-        }
+        let (shrink, lambda) = checked(&params)?;
         let printed = choice.as_printed;
-        let schedule = Schedule { eps: settings.eps, target: settings.eps, shrink, printed, radius_y, constants: *c };
+        let (eps, constants) = (settings.eps, *c);
+        let schedule = Schedule { eps, target: eps, shrink, printed, lambda, radius_y, constants };
         let outer = if frank_wolfe {
             let mut step = FrankWolfe::new(1.0, settings.radius, n);
             step.clip = !printed;
@@ -92,9 +105,6 @@ impl<G: Game> Regularised<G> {
             method.schedule.eps = settings.eps.max(1.0);
         }
         method.tune()?;
-        if let Some(lambda) = params.given("lambda") {
-            method.regulariser.lambda = lambda;
-        }
         Ok(method)
     }
 
@@ -103,7 +113,8 @@ impl<G: Game> Regularised<G> {
         let Schedule { eps, printed, radius_y, constants: c, .. } = &self.schedule;
         let (eps, printed, radius_y) = (*eps, *printed, *radius_y);
         let c = Constants { radius_y: Some(radius_y), ..*c };
-        let lambda = if printed || self.theory { eps / (4.0 * radius_y) } else { eps / (2.0 * radius_y) };
+        let share = if printed || self.theory { 4.0 } else { 2.0 };
+        let lambda = self.schedule.lambda.unwrap_or(eps / (share * radius_y));
         let l_in = if printed { c.l22 } else { c.l22 + lambda };
         let restart = (8.0 * l_in / lambda).sqrt();
         let smooth = c.l11 + c.l12 * c.l12 / lambda;
