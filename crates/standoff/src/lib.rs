@@ -30,6 +30,7 @@ pub mod zoo;
 mod constants;
 mod game;
 mod measure;
+mod pair;
 mod real;
 mod settings;
 mod simd;

@@ -4,18 +4,15 @@
 use std::time::{Duration, Instant};
 
 use crate::certify::{Certifier, Evidence, is_admissible, pull_inside};
-use crate::gap::{Ask, Gauge, Side};
-use crate::{Certificate, Error, Game, Need, Oracle, Point, Proof, Real, Record, Settings, StopReason, ops};
+use crate::pair::PairGauge;
+use crate::{Error, Game, Need, Oracle, Point, Proof, Real, Record, Settings, StopReason, ops};
 
 /// Unproven candidates after which a run ends.
 const MOST_UNPROVEN: u32 = 12;
 
 /// Scratch for measuring.
 pub(crate) struct Meter<R> {
-    gauge: Gauge<R>,
-    gx: Vec<R>,
-    gy: Vec<R>,
-    radius: f64,
+    pair: PairGauge<R>,
     eps: f64,
     certifier: Certifier<R>,
     /// Candidates that were not proven, the reason of the last one, and how many candidates are passed over before the next is tried.
@@ -40,10 +37,7 @@ impl<R: Real> Meter<R> {
             unproven: 0,
             obstacle: None,
             pause: 0,
-            gauge: Gauge::new(settings.radius),
-            gx: vec![R::default(); z.x.len()],
-            gy: vec![R::default(); z.y.len()],
-            radius: settings.radius,
+            pair: PairGauge::new(z.x.len(), z.y.len(), settings.radius),
         }
     }
 
@@ -56,12 +50,7 @@ impl<R: Real> Meter<R> {
         seconds: f64,
     ) -> Record {
         f.whole();
-        f.look(&z.x, Need::Gradients);
-        let value = f.peek_grad_x(&z.y, &mut self.gx);
-        f.peek_grad_y(&z.y, &mut self.gy);
-        let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact);
-        let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact);
-        let certificate = Certificate::as_computed(x, y, self.radius);
+        let (value, certificate) = self.pair.measure(f, z);
         f.resample(iteration);
         Record { iteration, value, certificate, calls: f.calls(), seconds }
     }
@@ -114,9 +103,9 @@ impl<R: Real> Meter<R> {
             None => {
                 f.whole();
                 f.look(&point.x, Need::Gradients);
-                let value = f.peek_grad_x(&point.y, &mut self.gx);
-                f.peek_grad_y(&point.y, &mut self.gy);
-                let evidence = self.certifier.as_measured(f.game(), &point, value, (&self.gx, &self.gy));
+                let value = f.peek_grad_x(&point.y, &mut self.pair.gx);
+                f.peek_grad_y(&point.y, &mut self.pair.gy);
+                let evidence = self.certifier.as_measured(f.game(), &point, value, (&self.pair.gx, &self.pair.gy));
                 f.resample(record.iteration);
                 evidence
             }
@@ -157,13 +146,13 @@ impl<R: Real> Meter<R> {
         z: &Point<R>,
     ) -> Result<(), Error> {
         f.look(&z.x, Need::Gradients);
-        let value = f.peek_grad_x(&z.y, &mut self.gx);
-        f.peek_grad_y(&z.y, &mut self.gy);
+        let value = f.peek_grad_x(&z.y, &mut self.pair.gx);
+        f.peek_grad_y(&z.y, &mut self.pair.gy);
         let what = if !value.is_finite() {
             "f"
-        } else if !ops::all_finite(&self.gx) {
+        } else if !ops::all_finite(&self.pair.gx) {
             "the gradient in x"
-        } else if !ops::all_finite(&self.gy) {
+        } else if !ops::all_finite(&self.pair.gy) {
             "the gradient in y"
         } else {
             return Ok(());

@@ -2,9 +2,9 @@
 //! linear in y), x takes a projected-gradient or a Frank-Wolfe step. Same paper as Algorithm 1.
 
 use super::{Method, Mode, Params, Visitor};
-use crate::gap::{Ask, Gauge, Side};
 use crate::inner::{Accelerated, Exact, Regulariser, Stop};
 use crate::outer::{FrankWolfe, Projected};
+use crate::pair::PairGauge;
 use crate::plan::{self, Statement};
 use crate::{Choice, Constants, Diagnosis, Error, Game, Need, Oracle, Point, Settings, StopReason};
 
@@ -52,9 +52,7 @@ pub struct Regularised<G: Game> {
     schedule: Schedule,
     theory: bool,
     left: u64,
-    gauge: Gauge<G::Real>,
-    gx: Vec<G::Real>,
-    gy: Vec<G::Real>,
+    pair: PairGauge<G::Real>,
 }
 
 impl<G: Game> Regularised<G> {
@@ -96,9 +94,7 @@ impl<G: Game> Regularised<G> {
             schedule,
             theory: choice.mode == Mode::Theory,
             left: u64::MAX,
-            gauge: Gauge::new(settings.radius),
-            gx: vec![Default::default(); n],
-            gy: vec![Default::default(); m],
+            pair: PairGauge::new(n, m, settings.radius),
         };
         method.ascent.leave_the_set = printed;
         if shrink > 1.0 {
@@ -145,13 +141,8 @@ impl<G: Game> Regularised<G> {
     /// Continuation: once the stage's accuracy is reached, ask for a smaller one. Measuring is not counted.
     fn next_stage(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) {
         while self.schedule.eps > self.schedule.target {
-            f.look(&z.x, Need::Gradients);
-            f.peek_grad_x(&z.y, &mut self.gx);
-            f.peek_grad_y(&z.y, &mut self.gy);
-            let ask = Ask::AtMost(self.schedule.eps);
-            let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, ask);
-            let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, ask);
-            if !(x.upper <= self.schedule.eps && y.upper <= self.schedule.eps) {
+            let (_, certificate) = self.pair.measure(f, z);
+            if !certificate.proves(self.schedule.eps) {
                 return;
             }
             self.schedule.eps = (self.schedule.eps / self.schedule.shrink).max(self.schedule.target);
