@@ -101,6 +101,11 @@ fn shrunk(set: &dyn ConvexSet<f64>, x: &[f64], g: &[f64], tau: f64, both_sides: 
     if tau.is_infinite() {
         return g.iter().map(|g| -g).collect();
     }
+    if tau == 0.0 {
+        // The bound at the start of the path: the gradient without its part across a simplex.
+        let mean = g.iter().sum::<f64>() / g.len() as f64;
+        return vec![if both_sides { 0.0 } else { -mean }; g.len()];
+    }
     let v: Vec<f64> = (0..x.len()).map(|i| x[i] - tau * g[i]).collect();
     let mut z = v.clone();
     set.project(&mut z);
