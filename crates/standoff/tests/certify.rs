@@ -277,3 +277,45 @@ fn every_part_of_a_claim_is_held_to() {
     assert!(reasons(&claim(|c| (c.eps, c.gap) = (1.0, [Some(0.25), None])), &off).is_empty());
     assert!(verify(&mut game, &Point::new(&[0.0, 1.0], &[0.0]), &Claim::eps(1.0)).is_err());
 }
+
+#[test]
+fn both_kinds_of_enclosures_and_the_tape_agree_on_every_game_file() {
+    use standoff::enclosure::{Precision, Slopes};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/zoo");
+    let mut files = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        files += 1;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut load = |name: &str| std::fs::read(folder.join(name)).map_err(|e| e.to_string());
+        let mut game = FormulaGame::from_toml(&text, &mut load).unwrap();
+        for k in 0..5 {
+            let mut z = game.start();
+            for (i, v) in z.x.iter_mut().chain(&mut z.y).enumerate() {
+                *v += 0.3 * (f64::from(k) + 0.7 * i as f64).sin();
+            }
+            game.x_set().project(&mut z.x);
+            game.y_set().project(&mut z.y);
+            let fast = game.enclose(&z, Precision::Fast, &Slopes::default()).unwrap();
+            let double = game.enclose(&z, Precision::Double, &Slopes::default()).unwrap();
+            let (mut gx, mut gy) = (vec![0.0; z.x.len()], vec![0.0; z.y.len()]);
+            game.fix(&z.x, Need::Gradients);
+            game.grad_x(&z.y, &mut gx);
+            game.grad_y(&z.y, &mut gy);
+            let size = 1.0 + gx.iter().chain(&gy).fold(0.0, |m: f64, g| m.max(g.abs()));
+            let all = [(&fast.x, &double.x, &gx), (&fast.y, &double.y, &gy)];
+            for (fast, double, tape) in all {
+                for i in 0..tape.len() {
+                    let (f, d) = (fast.entries[i], double.entries[i]);
+                    assert!(f.lower() <= d.upper() && d.lower() <= f.upper(), "{}: {f:?} {d:?}", path.display());
+                    assert!(d.error() <= 1e-24 * size && f.error() <= 1e-9 * size, "{}: {f:?} {d:?}", path.display());
+                    assert!((tape[i] - d.upper()).abs() <= 1e-9 * size, "{}: {} {d:?}", path.display(), tape[i]);
+                }
+            }
+        }
+    }
+    assert!(files >= 15, "{files}");
+}
