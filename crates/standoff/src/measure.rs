@@ -108,7 +108,7 @@ impl<R: Real> Meter<R> {
         let mut point = z.clone();
         pull_inside(f.x_set(), &mut point.x);
         pull_inside(f.y_set(), &mut point.y);
-        self.certifier.check_projections(f, &point)?;
+        self.certifier.check_projections(f, &point, (&self.gx, &self.gy))?;
         let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
             Some(evidence) => evidence,
             None => {
@@ -125,7 +125,12 @@ impl<R: Real> Meter<R> {
     }
 
     /// What keeps a candidate from being proven.
-    fn obstacle_to<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, z: &Point<R>, evidence: &Evidence) -> Option<StopReason> {
+    fn obstacle_to<G: Game<Real = R>>(
+        &self,
+        f: &Oracle<'_, G>,
+        z: &Point<R>,
+        evidence: &Evidence,
+    ) -> Option<StopReason> {
         let c = &evidence.certificate;
         let inside = is_admissible(f.x_set(), &z.x, c.outside[0]) && is_admissible(f.y_set(), &z.y, c.outside[1]);
         if !inside {
@@ -138,7 +143,11 @@ impl<R: Real> Meter<R> {
             return Some(StopReason::AtKink);
         }
         let rounding = c.proof == Proof::Rigorous && !(evidence.rounding <= self.eps);
-        Some(if rounding || self.unproven + 1 >= MOST_UNPROVEN { StopReason::RoundingLimit } else { StopReason::Stalled(crate::Diagnosis::NoProgress) })
+        Some(if rounding || self.unproven + 1 >= MOST_UNPROVEN {
+            StopReason::RoundingLimit
+        } else {
+            StopReason::Stalled(crate::Diagnosis::NoProgress)
+        })
     }
 
     /// A start outside the domain is bad input, not a bad ending.

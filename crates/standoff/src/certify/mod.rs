@@ -70,6 +70,12 @@ pub fn evidence<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: 
     Certifier::new(radius).certify(game, point)
 }
 
+/// As [`evidence`], but the cheaper enclosures are tried first: they are enough if they prove `goal`. A run does this at every candidate.
+pub fn evidence_for<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64, goal: f64) -> Evidence {
+    let mut certifier = Certifier::new(radius);
+    certifier.with_goal(game, point, goal).unwrap_or_else(|| certifier.certify(game, point))
+}
+
 /// Checks that a pair fits a game: lengths and finite numbers. For points that come from outside.
 pub fn check_point<G: Game + ?Sized>(game: &G, point: &Point<G::Real>) -> Result<(), Error> {
     for (player, v, set) in [("x", &point.x, game.x_set()), ("y", &point.y, game.y_set())] {
@@ -118,7 +124,12 @@ impl<R: Real> Certifier<R> {
 
     /// The certificate of a pair whose gradients can be enclosed: by the cheaper enclosures if they prove the goal. `None` for a game
     /// without enclosures.
-    pub(crate) fn with_goal<G: Game<Real = R> + ?Sized>(&mut self, game: &mut G, z: &Point<R>, goal: f64) -> Option<Evidence> {
+    pub(crate) fn with_goal<G: Game<Real = R> + ?Sized>(
+        &mut self,
+        game: &mut G,
+        z: &Point<R>,
+        goal: f64,
+    ) -> Option<Evidence> {
         let fast = game.enclose(z, Precision::Fast, &Slopes::default())?;
         let evidence = self.with_enclosures(game, z, fast, Precision::Fast);
         if evidence.certificate.proves(goal) {
@@ -305,7 +316,7 @@ pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) ->
         Set::Simplex(s) => outside <= share * s.scale(),
         Set::Affine(_) => outside <= share * crate::ops::norm(point),
         // Known by its projection: the projection is checked elsewhere.
-        Set::Custom(_) => outside <= share * (1.0 + crate::ops::norm(point)),
+        Set::Custom(custom) => outside <= custom.accuracy() + share * (1.0 + crate::ops::norm(point)),
         _ => false,
     }
 }
