@@ -110,7 +110,8 @@ def contradictions(case, answer):
             tiny = abs(truth) * mpf(10) ** -60
             if truth < low - tiny or truth > high + tiny:
                 wrong.append(f"{precision} {what} in {pair}, truth {mp.nstr(truth, 20)}")
-    return wrong, "kink" if kink else "smooth"
+    largest = max(abs(v) for v in [value, *gradients[0], *gradients[1]])
+    return wrong, ("kink" if kink else "smooth") + (" above 1e290" if largest > mpf(10) ** 290 else "")
 
 
 def judge(case, answer, counts):

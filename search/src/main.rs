@@ -8,6 +8,7 @@ mod random;
 mod rows;
 mod sets;
 mod stream;
+mod time;
 
 use generate::Hardness;
 use std::process::ExitCode;
@@ -29,9 +30,19 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Some("time") => {
+            let files: Vec<String> = arguments[1..].iter().filter(|a| a.ends_with(".toml")).cloned().collect();
+            match time::run(&files, option(&arguments, "--rows").unwrap_or(0) as usize) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
         _ => {
             eprintln!(
-                "usage: standoff-search sets --count N --seed S [--first K] [--mild]\n       standoff-search stream"
+                "usage: standoff-search sets --count N --seed S [--first K] [--mild]\n       standoff-search stream\n       standoff-search time FILE.toml... [--rows N]"
             );
             ExitCode::from(2)
         }

@@ -38,10 +38,10 @@ mod solve;
 mod stop;
 mod training;
 
+pub use certify::{Claim, Evidence, Multiplier, Verdict, certify, verify};
 pub use constants::Constants;
 pub use error::Error;
 pub use game::{Game, Need, Point};
-pub use certify::{Claim, Evidence, Multiplier, Verdict, certify, verify};
 pub use gap::{Certificate, Gap, Proof};
 pub use methods::{Choice, Method, Mode};
 pub use observe::{Observer, Record, Trace};
