@@ -63,8 +63,35 @@ impl Shape {
 pub enum Hardness {
     /// All scales, near-parallel rows, points on and slightly off the boundary.
     Hard,
+    /// As hard, with scales from 1e-140 to 1e140.
+    Wild,
     /// Numbers of moderate size and sets with closed forms.
     Mild,
+}
+
+impl Hardness {
+    /// The largest power of ten of a scale.
+    fn span(self) -> f64 {
+        if self == Self::Wild { 140.0 } else { 12.0 }
+    }
+}
+
+impl Case {
+    /// Whether all numbers are finite, apart from sides of boxes that are infinite on purpose.
+    pub fn is_finite(&self) -> bool {
+        let fine = |v: &[f64]| v.iter().all(|v| v.is_finite());
+        self.blocks.iter().all(|b| {
+            let shape = match &b.shape {
+                Shape::Free => true,
+                Shape::Box(l, u) => !l.iter().chain(u).any(|v| v.is_nan()),
+                Shape::Ball(c, r) => fine(c) && r.is_finite(),
+                Shape::L1(r) | Shape::Simplex(r) => r.is_finite(),
+                Shape::Halfspace(a, r) => fine(a) && r.is_finite(),
+                Shape::Affine(a, r) | Shape::Polyhedron(a, r) => a.iter().all(|a| fine(a)) && fine(r),
+            };
+            shape && fine(&b.x) && fine(&b.g)
+        })
+    }
 }
 
 /// A random set, or a product of two or three.
@@ -88,9 +115,10 @@ fn sizes(random: &mut Random, n: usize, hardness: Hardness) -> Vec<f64> {
     if hardness == Hardness::Mild {
         return vec![1.0; n];
     }
-    let common = if random.chance(0.3) { 1.0 } else { random.scale(-12.0, 12.0) };
+    let span = hardness.span();
+    let common = if random.chance(0.3) { 1.0 } else { random.scale(-span, span) };
     let own = random.chance(0.4);
-    (0..n).map(|_| if own { random.scale(-12.0, 12.0) } else { common }).collect()
+    (0..n).map(|_| if own { random.scale(-span, span) } else { common }).collect()
 }
 
 fn vector(random: &mut Random, sizes: &[f64]) -> Vec<f64> {
@@ -114,9 +142,9 @@ fn block(random: &mut Random, kind: usize, n: usize, hardness: Hardness) -> Bloc
         4 => simplex(random, &sizes, hardness),
         5 => halfspace(random, &sizes, hardness),
         6 => affine(random, &sizes, hardness),
-        _ => polyhedron(random, &sizes),
+        _ => polyhedron(random, &sizes, hardness),
     };
-    let x = if hardness == Hardness::Hard && random.chance(0.05) { nudged(random, x) } else { x };
+    let x = if hardness != Hardness::Mild && random.chance(0.05) { nudged(random, x) } else { x };
     let g = gradient(random, &shape, &x, hardness);
     Block { shape, x, g }
 }
@@ -199,12 +227,12 @@ fn simplex(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape, Ve
         x.fill(0.0);
         x[random.below(n)] = 1.0;
     }
-    if hardness == Hardness::Hard && random.chance(0.2) {
+    if hardness != Hardness::Mild && random.chance(0.2) {
         x[random.below(n)] *= random.scale(-20.0, 0.0);
     }
     let sum: f64 = x.iter().sum();
     x.iter_mut().for_each(|v| *v *= scale / if sum > 0.0 { sum } else { 1.0 });
-    if hardness == Hardness::Hard && random.chance(0.1) {
+    if hardness != Hardness::Mild && random.chance(0.1) {
         x[random.below(n)] += scale * random.scale(-16.0, -9.0);
     }
     (Shape::Simplex(scale), x)
@@ -220,7 +248,7 @@ fn halfspace(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape, 
 
 /// A row whose entries have sizes of their own, and that is not 0.
 fn row(random: &mut Random, sizes: &[f64], hardness: Hardness) -> Vec<f64> {
-    let scale = if hardness == Hardness::Mild { 1.0 } else { random.scale(-12.0, 12.0) };
+    let scale = if hardness == Hardness::Mild { 1.0 } else { random.scale(-hardness.span(), hardness.span()) };
     let fits = random.chance(0.5);
     let mut a: Vec<f64> = sizes.iter().map(|s| random.signed() * scale / if fits { *s } else { 1.0 }).collect();
     if random.chance(0.2) {
@@ -248,7 +276,7 @@ fn rows(random: &mut Random, sizes: &[f64], m: usize, hardness: Hardness) -> Vec
     let mut all: Vec<Vec<f64>> = Vec::new();
     for k in 0..m {
         let fresh = row(random, sizes, hardness);
-        let next = if k > 0 && hardness == Hardness::Hard && random.chance(0.3) {
+        let next = if k > 0 && hardness != Hardness::Mild && random.chance(0.3) {
             let base = all[random.below(k)].clone();
             let off = random.scale(-15.0, -2.0);
             let factor = 2f64.powi(random.below(20) as i32 - 10) * if random.chance(0.3) { -1.0 } else { 1.0 };
@@ -274,19 +302,19 @@ fn affine(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape, Vec
     (Shape::Affine(a, b), if zero { vec![0.0; sizes.len()] } else { x })
 }
 
-fn polyhedron(random: &mut Random, sizes: &[f64]) -> (Shape, Vec<f64>) {
+fn polyhedron(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape, Vec<f64>) {
     let x = if random.chance(0.3) { vec![0.0; sizes.len()] } else { vector(random, sizes) };
     let m = 1 + random.below(8);
-    let a = rows(random, sizes, m, Hardness::Hard);
+    let a = rows(random, sizes, m, hardness);
     let mut b = Vec::new();
     // Rounding may make the set empty or leave the point outside; mostly the right-hand sides are rounded up.
     let rounded_up = random.chance(0.97);
     for row in &a {
         let at: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
         let mut right = at + slack(random, row, sizes);
-        if rounded_up {
+        if rounded_up && right.is_finite() {
             let at = row.iter().zip(&x).fold(exact(0.0), |s, (a, x)| s + exact(*a) * exact(*x));
-            while exact(right) < at {
+            while right.is_finite() && exact(right) < at {
                 right = (right + (right.abs() + f64::MIN_POSITIVE) * random.scale(-18.0, -15.0)).next_up();
             }
         }
@@ -301,10 +329,11 @@ fn gradient(random: &mut Random, shape: &Shape, x: &[f64], hardness: Hardness) -
     if hardness == Hardness::Mild {
         return (0..n).map(|_| random.signed()).collect();
     }
-    let scale = random.scale(-12.0, 12.0);
+    let span = hardness.span();
+    let scale = random.scale(-span, span);
     let own = random.chance(0.2);
     let plain: Vec<f64> =
-        (0..n).map(|_| random.signed() * if own { random.scale(-12.0, 12.0) } else { scale }).collect();
+        (0..n).map(|_| random.signed() * if own { random.scale(-span, span) } else { scale }).collect();
     if random.chance(0.4) {
         return plain;
     }

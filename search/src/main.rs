@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: standoff-search sets --count N --seed S [--first K] [--mild]\n       standoff-search stream\n       standoff-search time FILE.toml... [--rows N]"
+                "usage: standoff-search sets --count N --seed S [--first K] [--mild | --wild] [--shave DIGITS]\n       standoff-search stream\n       standoff-search time FILE.toml... [--rows N]"
             );
             ExitCode::from(2)
         }
@@ -53,10 +53,18 @@ fn main() -> ExitCode {
 fn run_sets(arguments: &[String]) -> ExitCode {
     let (count, seed) = (option(arguments, "--count").unwrap_or(2000), option(arguments, "--seed").unwrap_or(1));
     let first = option(arguments, "--first").unwrap_or(0);
-    let hardness = if arguments.iter().any(|a| a == "--mild") { Hardness::Mild } else { Hardness::Hard };
+    let has = |name: &str| arguments.iter().any(|a| a == name);
+    let hardness = if has("--mild") {
+        Hardness::Mild
+    } else if has("--wild") {
+        Hardness::Wild
+    } else {
+        Hardness::Hard
+    };
+    let shave = option(arguments, "--shave").map_or(0.0, |digits| 10f64.powi(-(digits as i32)));
     let started = std::time::Instant::now();
     // Two sets per case.
-    let mut tally = sets::range(seed, first, first + count.div_ceil(2), hardness);
+    let mut tally = sets::range(seed, first..first + count.div_ceil(2), hardness, shave);
     for text in &tally.wrong {
         println!("FALSE {text}");
     }

@@ -225,7 +225,7 @@ impl Path {
                 (None, None) => return None,
             };
             stretch = &stretch * long(1024.0);
-            if tau < power_of_two(-1000) || tau > power_of_two(1000) {
+            if tau < power_of_two(-5000) || tau > power_of_two(5000) {
                 break;
             }
         }
