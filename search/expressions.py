@@ -9,10 +9,10 @@ SPECIAL = [0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, 0.1, 0.3, 0.25, 1e-8, 7.0, 10.0]
 
 
 class Generator:
-    """Draws trees. `mild` keeps to smooth functions and numbers of moderate size."""
+    """Draws trees. `mild` keeps to smooth functions and numbers of moderate size; `long` adds products with up to 90 rows."""
 
-    def __init__(self, random, sizes, mild=False):
-        self.random, self.sizes, self.mild = random, sizes, mild
+    def __init__(self, random, sizes, mild=False, long=False):
+        self.random, self.sizes, self.mild, self.long = random, sizes, mild, long
         self.data = {}
 
     def literal(self):
@@ -68,11 +68,23 @@ class Generator:
             return ("power", self.tree(n, depth - 1), r.choice(exponents))
         if n == 1:
             k = r.choice([s for s in self.sizes if s > 1] or [2])
+            if self.long and r.random() < 0.7:
+                return ("fold", r.choice(["sum", "mean", "logsumexp", "norm", "max"]), self.product(r.randint(5, 90), depth))
             if kind < 0.88:
                 names = ["sum", "mean", "logsumexp"] if self.mild else ["sum", "mean", "norm", "logsumexp", "max", "min"]
                 return ("fold", r.choice(names), self.tree(k, depth - 1))
             return ("dot", self.tree(k, depth - 1), self.tree(k, depth - 1))
-        return self.product(n, depth)
+        return self.other_product(n, depth) if self.long and r.random() < 0.5 else self.product(n, depth)
+
+    def other_product(self, n, depth):
+        """A vector times a matrix of data, a transposed matrix times a vector, or a part of a longer vector."""
+        r = self.random
+        k = r.choice([s for s in self.sizes if s > 1] or [2])
+        if r.random() < 0.3:
+            return ("slice", self.product(n + 2, depth), r.randrange(3), n)
+        name = f"A{len(self.data)}"
+        self.data[name] = [[self.literal()[1] for _ in range(n)] for _ in range(k)]
+        return (r.choice(["left", "transposed"]), name, self.tree(k, depth - 1))
 
     def unary(self, n, depth):
         r = self.random
@@ -122,6 +134,12 @@ def text(t):
             return f"{name}[{i}]"
         case ("product", name, v):
             return f"({name} @ {text(v)})"
+        case ("left", name, v):
+            return f"({text(v)} @ {name})"
+        case ("transposed", name, v):
+            return f"({name}.T @ {text(v)})"
+        case ("slice", v, start, n):
+            return f"({text(v)})[{start}:{start + n}]"
         case ("unary", "-", a):
             return f"(-{text(a)})"
         case ("unary", name, a) | ("fold", name, a):
@@ -165,6 +183,11 @@ class Evaluation:
             case ("product", name, v):
                 v = self.of(v)
                 return [dual.total([dual.mul(constant(a, self.n), b) for a, b in zip(row, v)]) for row in self.data[name]]
+            case ("left" | "transposed", name, v):
+                v, columns = self.of(v), zip(*self.data[name])
+                return [dual.total([dual.mul(constant(a, self.n), b) for a, b in zip(column, v)]) for column in columns]
+            case ("slice", v, start, n):
+                return self.of(v)[start : start + n]
             case ("unary", name, a):
                 return [dual.UNARY[name](v) for v in self.of(a)]
             case ("fold", name, a):

@@ -26,13 +26,13 @@ BATCH = 100
 class Case:
     """A formula with its sets and its point."""
 
-    def __init__(self, seed, index, mild):
+    def __init__(self, seed, index, mild, long=False):
         r = random.Random(f"{seed} {index}")
         self.index = index
         most = 6 if mild else 4
         sizes = [r.randint(1, most), r.randint(1, most)]
         self.regions = [Region(r, n, mild) for n in sizes]
-        generator = Generator(r, sizes, mild)
+        generator = Generator(r, sizes, mild, long)
         self.tree = generator.tree(1, r.randint(2, 4) if mild else r.randint(1, 6))
         if mild:
             both = [("fold", "sum", ("unary", "square", generator.leaf_of(p, n))) for p, n in zip("xy", sizes)]
@@ -163,12 +163,13 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--mild", action="store_true")
+    parser.add_argument("--long", action="store_true", help="products with up to 90 rows")
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     counts, wrong = Counter(), 0
     solver = subprocess.Popen([BINARY, "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for start in range(options.first, options.first + options.count, BATCH):
-        cases = [Case(options.seed, i, options.mild) for i in range(start, min(start + BATCH, options.first + options.count))]
+        cases = [Case(options.seed, i, options.mild, options.long) for i in range(start, min(start + BATCH, options.first + options.count))]
         # In a thread: both pipes may be full.
         threading.Thread(target=send, args=(solver, cases, options.mild)).start()
         for case in cases:
