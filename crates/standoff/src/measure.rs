@@ -97,7 +97,7 @@ impl<R: Real> Meter<R> {
         let mut point = z.clone();
         pull_inside(f.x_set(), &mut point.x);
         pull_inside(f.y_set(), &mut point.y);
-        self.certifier.check_projections(f, &point)?;
+        self.certifier.check_projections(f, &point, (&self.pair.gx, &self.pair.gy))?;
         let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
             Some(evidence) => evidence,
             None => {

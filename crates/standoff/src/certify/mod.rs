@@ -81,6 +81,12 @@ pub fn with_gradients<G: Game + ?Sized>(
     Certifier::new(radius).as_measured(game, point, value, gradients).certificate
 }
 
+/// As [`evidence`], but the cheaper enclosures are tried first: they are enough if they prove `goal`. A run does this at every candidate.
+pub fn evidence_for<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64, goal: f64) -> Evidence {
+    let mut certifier = Certifier::new(radius);
+    certifier.with_goal(game, point, goal).unwrap_or_else(|| certifier.certify(game, point))
+}
+
 /// Checks that a pair fits a game: lengths and finite numbers. For points that come from outside.
 pub fn check_point<G: Game + ?Sized>(game: &G, point: &Point<G::Real>) -> Result<(), Error> {
     for (player, v, set) in [("x", &point.x, game.x_set()), ("y", &point.y, game.y_set())] {
@@ -322,7 +328,7 @@ pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) ->
         Set::Affine(_) => outside <= share * crate::ops::norm(point),
         Set::Polyhedron(p) => outside <= share * crate::ops::norm(point) && inside::misses_equations_only(p, point),
         // Known by its projection: the projection is checked elsewhere.
-        Set::Custom(_) => outside <= share * (1.0 + crate::ops::norm(point)),
+        Set::Custom(custom) => outside <= custom.accuracy() + share * (1.0 + crate::ops::norm(point)),
         _ => false,
     }
 }
