@@ -72,6 +72,7 @@ impl<R: Real> Best<R> {
         let kept = self.record.unwrap_or(*last);
         let record = Record { calls: last.calls, iteration: last.iteration, ..kept };
         let reason = match (reason, meter.obstacle()) {
+            (StopReason::Stalled(_), _) if meter.within_error(f, &kept.certificate) => StopReason::RoundingLimit,
             (StopReason::Stalled(_), Some(obstacle)) => obstacle,
             _ => reason,
         };

@@ -1,20 +1,18 @@
 //! Whether a set of one's own really projects. `z = P(v)` is the nearest point of a convex set exactly if `<v - z, w - z> <= 0` for
 //! every `w` of the set: a "projection" that only looks like one is caught by the points that it produces itself.
 
-use super::Certifier;
-use crate::{ConvexSet, Error, Game, Oracle, Point, Real, Set, ops};
+use crate::{ConvexSet, Error, Game, Point, Real, Set, ops};
 
 /// Violations up to this, relative to the numbers compared, are put down to rounding (for `f64`).
 const TOLERANCE_UNITS: f64 = 1e7;
 /// Coordinates along which points are tried.
 const MOST_COORDINATES: usize = 16;
 
-impl<R: Real> Certifier<R> {
-    /// Tries the projections of all sets that are known by nothing else, around a pair.
-    pub(crate) fn check_projections<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, z: &Point<R>) -> Result<(), Error> {
-        check(f.x_set(), &z.x, self.radius, "x")?;
-        check(f.y_set(), &z.y, self.radius, "y")
-    }
+/// Tries the projections of all sets that are known by nothing else, around a pair and over steps of length `radius`. An error if a
+/// projection contradicts itself.
+pub fn check_projections<G: Game + ?Sized>(game: &G, z: &Point<G::Real>, radius: f64) -> Result<(), Error> {
+    check(game.x_set(), &z.x, radius, "x")?;
+    check(game.y_set(), &z.y, radius, "y")
 }
 
 fn check<R: Real>(set: &Set<R>, point: &[R], radius: f64, player: &'static str) -> Result<(), Error> {

@@ -152,7 +152,7 @@ impl<G: Game> Auto<G> {
         match self.inner.run(f, &mut z.y, &self.regulariser, Task::to(tolerance))? {
             Answer::Settled { value, residual } => {
                 self.line.residual = residual;
-                self.line.reset(value);
+                self.line.reset(value, f.value_error());
             }
             Answer::Rejected => return Err(StopReason::NonFinite),
             Answer::Failed => return Err(self.diagnosis()),
@@ -250,7 +250,8 @@ impl<G: Game> Auto<G> {
         let tolerance = (0.25 * self.stage.goal).min((0.1 * lambda * -slope).sqrt());
         let mut length = 1.0;
         for halving in 0..30 {
-            let most = self.line.ceiling() + ARMIJO * length * slope + Line::<G::Real>::noise(self.line.value);
+            let noise = Line::<G::Real>::noise(self.line.value, f.value_error());
+            let most = self.line.ceiling() + ARMIJO * length * slope + noise;
             ops::add_scaled(&mut self.line.trial.x, &z.x, length, &self.line.direction);
             self.line.trial.y.copy_from_slice(&z.y);
             f.at(&self.line.trial.x, Need::Gradients);
@@ -258,7 +259,7 @@ impl<G: Game> Auto<G> {
             for _ in 0..9 {
                 match self.inner.run(f, &mut self.line.trial.y, &self.regulariser, task)? {
                     Answer::Settled { value, residual } if value + residual * residual / (2.0 * lambda) <= most => {
-                        self.line.push(value);
+                        self.line.push(value, f.value_error());
                         self.line.residual = residual;
                         return Ok(Some(length));
                     }
