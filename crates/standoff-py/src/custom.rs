@@ -43,9 +43,9 @@ impl Custom {
         f64::from_bits(self.rounding.load(Ordering::Relaxed))
     }
 
-    /// Keeps the rounding error of a projection from `v`, a few units of its size.
-    fn notice(&self, unit: f64, v: &[f64]) {
-        let error = ROUNDINGS * unit * standoff::ops::norm(v);
+    /// Keeps the rounding error of a projected point, a few units of its size.
+    fn notice(&self, unit: f64, projected: &[f64]) {
+        let error = ROUNDINGS * unit * standoff::ops::norm(projected);
         if error > self.rounding() && error.is_finite() {
             self.rounding.store(error.to_bits(), Ordering::Relaxed);
         }
@@ -59,9 +59,6 @@ impl Custom {
     fn call(&self, py: Python<'_>, v: &mut [f64]) -> PyResult<()> {
         let got = self.project.bind(py).call1((PyArray1::from_slice(py, v),))?;
         let unit = unit_of(&got);
-        if unit > 0.0 {
-            self.notice(unit, v);
-        }
         let got = py.import("numpy")?.call_method1("ascontiguousarray", (got, "float64"))?;
         let got = got.cast_into::<PyArrayDyn<f64>>()?;
         if got.len() != v.len() {
@@ -71,6 +68,9 @@ impl Custom {
             )));
         }
         v.copy_from_slice(got.try_readonly()?.as_slice()?);
+        if unit > 0.0 {
+            self.notice(unit, v);
+        }
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::certify::{Certifier, Evidence, check_projections, is_admissible, pull_inside};
 use crate::gap::{Ask, Gauge, Side};
-use crate::{Certificate, Error, Game, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
+use crate::{Certificate, Error, Game, Gap, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
 
 /// Unproven candidates after which a run ends.
 const MOST_UNPROVEN: u32 = 12;
@@ -99,6 +99,16 @@ impl<R: Real> Meter<R> {
     pub(crate) fn within_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: &Certificate) -> bool {
         let error = self.radius * f.grad_error();
         error > 0.0 && measured.epsilon() <= WITHIN_ERROR * error
+    }
+
+    /// A measurement with the error of the gradients that the game states.
+    pub(crate) fn with_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: Certificate) -> Certificate {
+        let error = self.radius * f.grad_error();
+        let wider = |gap: Gap| Gap {
+            lower: if gap.lower > error { gap.lower - error } else { 0.0 },
+            upper: gap.upper + error,
+        };
+        Certificate { x: wider(measured.x), y: wider(measured.y), ..measured }
     }
 
     /// The end of a run whose gaps are within the stated error of the gradients, if that error alone exceeds eps.

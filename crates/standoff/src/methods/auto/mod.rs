@@ -30,6 +30,7 @@ const PATIENCE: u64 = 400;
 /// The default method.
 pub struct Auto<G: Game> {
     eps: f64,
+    radius: f64,
     inner: Adaptive<G::Real>,
     regulariser: Regulariser<G::Real>,
     gauge: Gauge<G::Real>,
@@ -68,6 +69,7 @@ impl<G: Game> Auto<G> {
         let zero = |dim: usize| vec![G::Real::default(); dim];
         Self {
             eps: settings.eps,
+            radius: settings.radius,
             inner: Adaptive::new(m),
             regulariser: Regulariser::none(m),
             gauge: Gauge::new(settings.radius),
@@ -103,16 +105,22 @@ impl<G: Game> Auto<G> {
             self.stage.size = f64::MIN_POSITIVE; // Y is one point: any regulariser will do
         }
         let slope = ops::norm(&self.gx).max(ops::norm(&self.gy));
-        self.regulariser.lambda = (64.0 * self.smallest_lambda()).max(slope / self.stage.size);
+        self.regulariser.lambda = (64.0 * self.smallest_lambda(f)).max(slope / self.stage.size);
         if !self.regulariser.lambda.is_finite() {
             return Err(StopReason::NonFinite);
         }
         Ok(())
     }
 
+    /// The accuracy to aim at: eps, or what the stated error of the gradients allows.
+    fn reachable(&self, f: &Oracle<'_, G>) -> f64 {
+        let error = self.radius * f.grad_error();
+        if error > self.eps { error } else { self.eps }
+    }
+
     /// With this lambda the regulariser costs Y at most eps/2.
-    fn smallest_lambda(&self) -> f64 {
-        self.eps / (2.0 * self.stage.size)
+    fn smallest_lambda(&self, f: &Oracle<'_, G>) -> f64 {
+        self.reachable(f) / (2.0 * self.stage.size)
     }
 
     /// X and Y of the original game at the current pair, from gradients already there.
@@ -131,7 +139,7 @@ impl<G: Game> Auto<G> {
         let gap = if x >= y { x } else { y };
         self.note(gap)?;
         self.stage.start_gap = gap;
-        let floor = 0.5 * self.eps;
+        let floor = 0.5 * self.reachable(f);
         self.stage.goal = if self.stage.frozen { floor } else { floor.max(STAGE_SHARE * gap) };
         self.stage.fails = 0;
         self.stage.open = true;
@@ -204,7 +212,7 @@ impl<G: Game> Auto<G> {
         self.regulariser.centre.copy_from_slice(&z.y);
         let halved = x <= 0.5 * self.stage.start_gap && y <= 0.5 * self.stage.start_gap;
         if !halved {
-            let smallest = self.smallest_lambda();
+            let smallest = self.smallest_lambda(f);
             self.regulariser.lambda *= 0.25;
             if self.regulariser.lambda <= smallest {
                 self.regulariser.lambda = smallest;
