@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use standoff::ops;
 
 /// Rounding units and their dtypes.
-const FORMATS: [(&str, f64); 3] = [("float32", 1.0 / 16_777_216.0), ("float16", 1.0 / 2048.0), ("bfloat16", 1.0 / 256.0)];
+const FORMATS: [(&str, f64); 3] =
+    [("float32", 1.0 / 16_777_216.0), ("float16", 1.0 / 2048.0), ("bfloat16", 1.0 / 256.0)];
 /// Arguments are moved by so many rounding units: two units in the last place.
 const NUDGE_UNITS: f64 = 4.0;
 /// Roundings of a result's own size that are added to what changed.

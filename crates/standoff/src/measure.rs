@@ -104,10 +104,8 @@ impl<R: Real> Meter<R> {
     /// A measurement with the error of the gradients that the game states.
     pub(crate) fn with_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: Certificate) -> Certificate {
         let error = self.radius * f.grad_error();
-        let wider = |gap: Gap| Gap {
-            lower: if gap.lower > error { gap.lower - error } else { 0.0 },
-            upper: gap.upper + error,
-        };
+        let wider =
+            |gap: Gap| Gap { lower: if gap.lower > error { gap.lower - error } else { 0.0 }, upper: gap.upper + error };
         Certificate { x: wider(measured.x), y: wider(measured.y), ..measured }
     }
 
@@ -150,7 +148,12 @@ impl<R: Real> Meter<R> {
     }
 
     /// What keeps a candidate from being proven.
-    fn obstacle_to<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, z: &Point<R>, evidence: &Evidence) -> Option<StopReason> {
+    fn obstacle_to<G: Game<Real = R>>(
+        &self,
+        f: &Oracle<'_, G>,
+        z: &Point<R>,
+        evidence: &Evidence,
+    ) -> Option<StopReason> {
         let c = &evidence.certificate;
         let inside = is_admissible(f.x_set(), &z.x, c.outside[0]) && is_admissible(f.y_set(), &z.y, c.outside[1]);
         if !inside {
@@ -163,7 +166,11 @@ impl<R: Real> Meter<R> {
             return Some(StopReason::AtKink);
         }
         let rounding = !(evidence.rounding <= self.eps);
-        Some(if rounding || self.unproven + 1 >= MOST_UNPROVEN { StopReason::RoundingLimit } else { StopReason::Stalled(crate::Diagnosis::NoProgress) })
+        Some(if rounding || self.unproven + 1 >= MOST_UNPROVEN {
+            StopReason::RoundingLimit
+        } else {
+            StopReason::Stalled(crate::Diagnosis::NoProgress)
+        })
     }
 
     /// A start outside the domain is bad input, not a bad ending.

@@ -130,7 +130,12 @@ impl<R: Real> Certifier<R> {
 
     /// The certificate of a pair whose gradients can be enclosed: by the cheaper enclosures if they prove the goal. `None` for a game
     /// without enclosures.
-    pub(crate) fn with_goal<G: Game<Real = R> + ?Sized>(&mut self, game: &mut G, z: &Point<R>, goal: f64) -> Option<Evidence> {
+    pub(crate) fn with_goal<G: Game<Real = R> + ?Sized>(
+        &mut self,
+        game: &mut G,
+        z: &Point<R>,
+        goal: f64,
+    ) -> Option<Evidence> {
         let fast = game.enclose(z, Precision::Fast, &Slopes::default())?;
         let evidence = self.with_enclosures(game, z, fast, Precision::Fast);
         if evidence.certificate.proves(goal) {

@@ -94,12 +94,17 @@ impl Verdict {
         let c = &self.certificate;
         demand(self.value.is_finite(), format!("the value is {}", self.value));
         for ((name, distance), inside) in ["min", "max"].into_iter().zip(c.outside).zip(inside) {
-            let how_far = if distance.is_nan() { "nothing proves that they are inside".into() } else { format!("by up to {distance:.3e}") };
+            let how_far = if distance.is_nan() {
+                "nothing proves that they are inside".into()
+            } else {
+                format!("by up to {distance:.3e}")
+            };
             demand(inside, format!("the {name} variables are outside their set: {how_far}"));
         }
         let kink = if self.at_kink { " (a kink is met here: the bound covers all its slopes)" } else { "" };
         for (name, gap, claimed) in [("X", &c.x, claim.gap[0]), ("Y", &c.y, claim.gap[1])] {
-            let text = format!("{name} is proven to be at most {:.6e} only, above eps = {}{kink}", gap.upper, claim.eps);
+            let text =
+                format!("{name} is proven to be at most {:.6e} only, above eps = {}{kink}", gap.upper, claim.eps);
             demand(gap.upper <= claim.eps, text);
             let claimed = claimed.unwrap_or(f64::INFINITY);
             let text = format!("the claim is {name} <= {claimed:e}, but {name} is at least {:e}", gap.lower);
@@ -111,7 +116,9 @@ impl Verdict {
         let d = &self.derivatives;
         // Enclosed gradients need no comparison, and differences of f mean nothing where rounding or a kink spoils them.
         if c.proof == crate::Proof::AsComputed {
-            let off = |side, by: f64| format!("the derivatives in {side} differ from central differences by {by:.2e} (relative)");
+            let off = |side, by: f64| {
+                format!("the derivatives in {side} differ from central differences by {by:.2e} (relative)")
+            };
             demand(d.x <= Derivatives::TOLERANCE, off("x", d.x));
             demand(d.y <= Derivatives::TOLERANCE, off("y", d.y));
             demand(d.compared > 0, "no derivative could be compared: f is not finite around the point".to_owned());
