@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use standoff::certify::Evidence;
@@ -13,6 +11,7 @@ use standoff::enclosure::KinkSlope;
 use standoff::{Multiplier, Point, Proof};
 
 use crate::files;
+use crate::report_page::base64;
 
 /// A game file and the data files that it names, byte for byte.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +44,7 @@ fn proof(game: &GameFiles, point: &Point<f64>, evidence: &Evidence) -> Result<Va
         numbers.extend(&slope.slope);
     }
     let coordinates: Vec<f64> = point.x.iter().chain(&point.y).copied().collect();
-    let encoded: BTreeMap<&str, String> = game.files.iter().map(|(k, v)| (k.as_str(), STANDARD.encode(v))).collect();
+    let encoded: BTreeMap<&str, String> = game.files.iter().map(|(k, v)| (k.as_str(), base64(v))).collect();
     Ok(json!({
         "format": "standoff-proof",
         "version": 1,

@@ -95,7 +95,14 @@ fn from_zoo(name: &str) -> Result<Loaded> {
     };
     let made = (entry.make)();
     let layout = Layout::plain(made.start.x.len(), made.start.y.len());
-    Ok(Loaded { game: made.game, start: made.start, layout, constants: made.constants, warnings: Vec::new(), files: None })
+    Ok(Loaded {
+        game: made.game,
+        start: made.start,
+        layout,
+        constants: made.constants,
+        warnings: Vec::new(),
+        files: None,
+    })
 }
 
 /// A game file.

@@ -51,7 +51,9 @@ pub enum Error {
         problem: String,
     },
     /// A set of one's own whose projection contradicts itself.
-    #[error("the projection onto the set of {player} is none: {problem}; it must return the nearest point of a convex set")]
+    #[error(
+        "the projection onto the set of {player} is none: {problem}; it must return the nearest point of a convex set"
+    )]
     NotAProjection {
         /// `x` or `y`.
         player: &'static str,

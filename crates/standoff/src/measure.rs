@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::certify::{Certifier, Evidence, check_projections, is_admissible, pull_inside};
-use crate::gap::{Ask, Gauge, Side};
+use crate::pair::PairGauge;
 use crate::{Certificate, Error, Game, Gap, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
 
 /// Unproven candidates after which a run ends.
@@ -15,10 +15,7 @@ const WITHIN_ERROR: f64 = 2.0;
 
 /// Scratch for measuring.
 pub(crate) struct Meter<R> {
-    gauge: Gauge<R>,
-    gx: Vec<R>,
-    gy: Vec<R>,
-    radius: f64,
+    pair: PairGauge<R>,
     eps: f64,
     certifier: Certifier<R>,
     /// Candidates that were not proven, the reason of the last one, and how many candidates are passed over before the next is tried.
@@ -43,10 +40,7 @@ impl<R: Real> Meter<R> {
             unproven: 0,
             obstacle: None,
             pause: 0,
-            gauge: Gauge::new(settings.radius),
-            gx: vec![R::default(); z.x.len()],
-            gy: vec![R::default(); z.y.len()],
-            radius: settings.radius,
+            pair: PairGauge::new(z.x.len(), z.y.len(), settings.radius),
         }
     }
 
@@ -59,12 +53,7 @@ impl<R: Real> Meter<R> {
         seconds: f64,
     ) -> Record {
         f.whole();
-        f.look(&z.x, Need::Gradients);
-        let value = f.peek_grad_x(&z.y, &mut self.gx);
-        f.peek_grad_y(&z.y, &mut self.gy);
-        let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact);
-        let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact);
-        let certificate = Certificate::as_computed(x, y, self.radius);
+        let (value, certificate) = self.pair.measure(f, z);
         f.resample(iteration);
         Record { iteration, value, certificate, calls: f.calls(), seconds }
     }
@@ -97,13 +86,13 @@ impl<R: Real> Meter<R> {
 
     /// Whether the measured gaps are within the error of the gradients that the game states; never if it states none.
     pub(crate) fn within_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: &Certificate) -> bool {
-        let error = self.radius * f.grad_error();
+        let error = self.pair.radius * f.grad_error();
         error > 0.0 && measured.epsilon() <= WITHIN_ERROR * error
     }
 
     /// A measurement with the error of the gradients that the game states.
     pub(crate) fn with_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: Certificate) -> Certificate {
-        let error = self.radius * f.grad_error();
+        let error = self.pair.radius * f.grad_error();
         let wider =
             |gap: Gap| Gap { lower: if gap.lower > error { gap.lower - error } else { 0.0 }, upper: gap.upper + error };
         Certificate { x: wider(measured.x), y: wider(measured.y), ..measured }
@@ -111,7 +100,7 @@ impl<R: Real> Meter<R> {
 
     /// The end of a run whose gaps are within the stated error of the gradients, if that error alone exceeds eps.
     pub(crate) fn lost_in_rounding<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, record: &Record) -> Option<StopReason> {
-        let hopeless = self.radius * f.grad_error() >= self.eps && self.within_error(f, &record.certificate);
+        let hopeless = self.pair.radius * f.grad_error() >= self.eps && self.within_error(f, &record.certificate);
         hopeless.then_some(StopReason::RoundingLimit)
     }
 
@@ -131,15 +120,15 @@ impl<R: Real> Meter<R> {
         let mut point = z.clone();
         pull_inside(f.x_set(), &mut point.x);
         pull_inside(f.y_set(), &mut point.y);
-        check_projections(f.game(), &point, self.radius)?;
+        check_projections(f.game(), &point, self.pair.radius)?;
         let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
             Some(evidence) => evidence,
             None => {
                 f.whole();
                 f.look(&point.x, Need::Gradients);
-                let value = f.peek_grad_x(&point.y, &mut self.gx);
-                f.peek_grad_y(&point.y, &mut self.gy);
-                let evidence = self.certifier.as_measured(f.game(), &point, value, (&self.gx, &self.gy));
+                let value = f.peek_grad_x(&point.y, &mut self.pair.gx);
+                f.peek_grad_y(&point.y, &mut self.pair.gy);
+                let evidence = self.certifier.as_measured(f.game(), &point, value, (&self.pair.gx, &self.pair.gy));
                 f.resample(record.iteration);
                 evidence
             }
@@ -180,13 +169,13 @@ impl<R: Real> Meter<R> {
         z: &Point<R>,
     ) -> Result<(), Error> {
         f.look(&z.x, Need::Gradients);
-        let value = f.peek_grad_x(&z.y, &mut self.gx);
-        f.peek_grad_y(&z.y, &mut self.gy);
+        let value = f.peek_grad_x(&z.y, &mut self.pair.gx);
+        f.peek_grad_y(&z.y, &mut self.pair.gy);
         let what = if !value.is_finite() {
             "f"
-        } else if !ops::all_finite(&self.gx) {
+        } else if !ops::all_finite(&self.pair.gx) {
             "the gradient in x"
-        } else if !ops::all_finite(&self.gy) {
+        } else if !ops::all_finite(&self.pair.gy) {
             "the gradient in y"
         } else {
             return Ok(());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::{Game, Need, Real, Set, StopReason};
+use crate::{Certificate, Game, Need, Real, Set, StopReason};
 
 /// How often a game was asked. Measuring a certificate is not counted; a method asking again at the same point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +65,8 @@ pub struct Oracle<'g, G: Game + ?Sized> {
     billed: Option<Need>,
     along_x: Memory<G::Real>,
     along_y: Memory<G::Real>,
+    /// X and Y at the pair of which both gradients are remembered.
+    gaps: Option<Certificate>,
 }
 
 impl<'g, G: Game + ?Sized> Oracle<'g, G> {
@@ -80,6 +82,7 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
             billed: None,
             along_x: Memory::new(m, n),
             along_y: Memory::new(m, m),
+            gaps: None,
         }
     }
 
@@ -213,6 +216,7 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
             "a point is fixed with Need::Gradients before its gradient is asked"
         );
         if !self.along_x.holds(y) {
+            self.gaps = None;
             let memory = &mut self.along_x;
             memory.value = self.game.grad_x(y, &mut memory.gradient);
             memory.y.copy_from_slice(y);
@@ -230,6 +234,7 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
             "a point is fixed with Need::Gradients before its gradient is asked"
         );
         if !self.along_y.holds(y) {
+            self.gaps = None;
             let memory = &mut self.along_y;
             memory.value = self.game.grad_y(y, &mut memory.gradient);
             memory.y.copy_from_slice(y);
@@ -253,7 +258,18 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         }
     }
 
+    /// X and Y at the pair whose gradients were taken last, if they were measured there.
+    pub(crate) fn known_gaps(&self) -> Option<Certificate> {
+        self.gaps
+    }
+
+    /// Keeps X and Y of the pair whose gradients were taken last.
+    pub(crate) fn remember_gaps(&mut self, gaps: Certificate) {
+        self.gaps = Some(gaps);
+    }
+
     fn leave(&mut self) {
+        self.gaps = None;
         self.fixed = None;
         self.billed = None;
         self.along_x.valid = false;

@@ -91,7 +91,7 @@ pub fn algorithm1(c: &Constants, eps: f64, statement: Statement) -> Result<Plan,
     let delta = need(c.delta, NAME, "delta")?;
     let (outer, inner) = if statement == Statement::Tightened {
         let tol = tightened_tolerance(c, c.mu, eps);
-        (64.0 * smooth * delta_g / (eps * eps), (2.0 * c.l22 * delta / (tol * tol)).ln() / log_rho)
+        (tightened_outer(Outer::Projected, smooth, delta_g, eps), (2.0 * c.l22 * delta / (tol * tol)).ln() / log_rho)
     } else {
         let power = if statement == Statement::Printed { 15 } else { 17 };
         let inner = paper_log(c, smooth, c.mu, power, eps, NAME)? / log_rho;
@@ -118,15 +118,16 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
     let smooth = c.l11 + c.l12 * c.l12 / lambda;
     let restart = (8.0 * l_in / lambda).sqrt();
     let restart = if printed { restart.floor() } else { restart.ceil().max(1.0) };
-    let delta_g = need(c.delta_g, NAME, "delta_g")?;
+    // g - g_lambda lies between 0 and lambda D^2/2, D the radius of Y: Delta_g of g_lambda is larger by at most that.
+    let bias = if printed { 0.0 } else { 0.5 * lambda * radius_y * radius_y };
+    let delta_g = need(c.delta_g, NAME, "delta_g")? + bias;
+    let c = &Constants { delta_g: Some(delta_g), ..*c };
     let delta = need(c.delta, NAME, "delta")?;
     let tolerance = tightened_tolerance(c, lambda, eps);
     let (steps, inner) = if statement == Statement::Tightened {
-        // Delta_g of g_lambda exceeds that of g by at most the regulariser itself.
-        let delta_g = delta_g + 0.5 * lambda * radius_y * radius_y;
         // Residual <= 2 sqrt(2 L h), h the inner gap, which halves every N steps.
         let epochs = (8.0 * l_in * delta / (tolerance * tolerance)).log2().max(1.0).ceil();
-        (64.0 * smooth * delta_g / (eps * eps), epochs * restart)
+        (tightened_outer(outer, smooth, delta_g, eps), epochs * restart)
     } else {
         let kappa = l_in / lambda;
         let inner = (8.0 * kappa).sqrt() / 2.0_f64.ln() * paper_log(c, smooth, lambda, 17, eps, NAME)?;
@@ -153,9 +154,21 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
     })
 }
 
-/// `max{L, L12, g_max}` of the Frank-Wolfe step.
+/// The outer count with gradients of g exact to `eps/12`.
+///
+/// Projected: `X <= 2 L d + eps/6` after a step of length d, and g falls by `(L/4) d^2 - delta^2/L` at least: `64 L Delta_g / eps^2`.
+/// Frank-Wolfe: while `X > eps` a step of `X/L` lets g fall by `5 X^2/(12 L)` at least, a clipped one (`X > L`) by `5 X/12`:
+/// `12 Delta_g max(L, eps) / (5 eps^2)`.
+fn tightened_outer(outer: Outer, smooth: f64, delta_g: f64, eps: f64) -> f64 {
+    match outer {
+        Outer::Projected => 64.0 * smooth * delta_g / (eps * eps),
+        Outer::FrankWolfe => 12.0 * delta_g * smooth.max(eps) / (5.0 * eps * eps),
+    }
+}
+
+/// `max{L, L12, g_max, 1}` of the Frank-Wolfe step.
 pub(crate) fn frank_wolfe_smoothness(c: &Constants, smooth: f64) -> f64 {
-    smooth.max(c.l12).max(c.g_max.unwrap_or(1.0))
+    smooth.max(c.l12).max(c.g_max.unwrap_or(1.0)).max(1.0)
 }
 
 /// The inner residual that keeps `Y` and the error of the outer gradient within their shares of eps, for curvature `mu`.

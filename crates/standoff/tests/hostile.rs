@@ -32,7 +32,11 @@ fn read(path: &Path) -> Case {
     let text = std::fs::read_to_string(path).unwrap();
     let line = |start: &str| text.lines().find_map(|l| l.strip_prefix(start)).unwrap();
     let (point, truth) = (line("# point: "), line("# truth: "));
-    let truth = if truth.starts_with("outside") { Truth::Outside } else { Truth::AtLeast(bound(truth, "X"), bound(truth, "Y")) };
+    let truth = if truth.starts_with("outside") {
+        Truth::Outside
+    } else {
+        Truth::AtLeast(bound(truth, "X"), bound(truth, "Y"))
+    };
     let folder = path.parent().unwrap();
     let mut load = |name: &str| std::fs::read(folder.join(name)).map_err(|e| e.to_string());
     let name = format!("{}/{}", folder.file_name().unwrap().display(), path.file_name().unwrap().display());

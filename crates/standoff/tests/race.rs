@@ -95,10 +95,17 @@ fn constants_nobody_stated_are_estimated_and_marked() {
     };
     let course = Course::new("bare trap", "trap", bare);
     let run = |name| Heat { course: &course, method: method(name) }.run(&rules(&[1e-2], 100_000)).unwrap();
-    let (with, without) = (run("multistep"), run("auto"));
-    assert!(with.estimated, "multistep needs constants");
+    let with = run("gdmax");
+    assert!(with.estimated, "gdmax needs constants");
     assert_eq!(with.scores[0].ending, Ending::Converged, "{with:?}");
-    assert!(!without.estimated, "auto needs none");
+    for name in ["auto", "multistep"] {
+        let without = run(name);
+        assert!(!without.estimated, "{name} needs none");
+        assert_eq!(without.scores[0].ending, Ending::Converged, "{without:?}");
+    }
+    // With noise it cannot search for its steps.
+    let noisy = Rules { noise: 0.1, ..rules(&[1e-2], 1000) };
+    assert!(Heat { course: &course, method: method("multistep") }.run(&noisy).unwrap().estimated);
 }
 #[test]
 fn every_family_makes_another_game_of_every_seed() {

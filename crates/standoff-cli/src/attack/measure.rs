@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
-use standoff_nn::robust::certify;
+use standoff_nn::robust::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
 use super::glyphs;
@@ -36,6 +36,8 @@ pub(crate) struct Measured {
     /// The worst image found of every victim, as stored.
     pub(crate) worst: Vec<f32>,
     pub(crate) sheet: Sheet,
+    /// What is proven of every image; nothing after Ctrl-C or the deadline.
+    pub(crate) proof: Option<Certified>,
     pub(crate) interrupted: bool,
 }
 
@@ -50,7 +52,7 @@ impl Bench<'_> {
         watch.begin(number);
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
         let mut proof = if ahead { self.prove(protocol, watch)? } else { None };
-        let spared = proof.as_ref().map(|(_, each)| each.clone());
+        let spared = proof.as_ref().map(|(_, each)| each.certified.clone());
         watch.start();
         let ended = AtomicBool::new(self.late());
         let tell = |progress: Progress<'_>| {
@@ -79,11 +81,12 @@ impl Bench<'_> {
             block.warnings.extend(figures.warnings().iter().map(ToString::to_string));
         }
         let predictions = self.predictions(&result.images)?;
-        block.fates = self.fates(&result, &predictions, proof.as_ref().map(|(_, each)| each.as_slice()));
+        block.fates = self.fates(&result, &predictions, proof.as_ref().map(|(_, each)| each.certified.as_slice()));
         block.warnings.extend(defects(protocol, &result, &block.fates));
-        block.certified = proof.map(|(proven, _)| proven);
+        let (proven, proof) = proof.unzip();
+        block.certified = proven;
         let sheet = self.sheet(protocol, &result, &predictions);
-        Ok(Measured { block, sheet, interrupted: asked(), worst: result.images })
+        Ok(Measured { block, sheet, proof, interrupted: asked(), worst: result.images })
     }
 
     fn tally(&self, right: impl Iterator<Item = bool>) -> Tally {
@@ -123,21 +126,23 @@ impl Bench<'_> {
     }
 
     /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline.
-    fn prove(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Option<(Proven, Vec<bool>)>> {
+    fn prove(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Option<(Proven, Certified)>> {
         let begun = Instant::now();
         let Images { pixels, labels, .. } = self.images;
         let (width, region) = (self.engine.model().input().size(), Region::image_within(protocol.ball.eps));
-        let mut certified = Vec::with_capacity(labels.len());
+        let mut all = Certified::default();
         for (pixels, some) in pixels.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
             if self.late() {
                 return Ok(None);
             }
-            let (done, all) = (certified.len() as u64, labels.len() as u64);
-            watch.say(&format!("proving {} of {}", count(done), plural(all, "image")));
-            certified.extend(certify(self.engine, pixels, some, region)?.certified);
+            let (done, of) = (all.certified.len() as u64, labels.len() as u64);
+            watch.say(&format!("proving {} of {}", count(done), plural(of, "image")));
+            let part = certify(self.engine, pixels, some, region)?;
+            all.certified.extend(part.certified);
+            all.margins.extend(part.margins);
         }
-        let tally = self.tally(certified.iter().copied());
-        Ok(Some((Proven { tally, seconds: begun.elapsed().as_secs_f64() }, certified)))
+        let tally = self.tally(all.certified.iter().copied());
+        Ok(Some((Proven { tally, seconds: begun.elapsed().as_secs_f64(), file: None }, all)))
     }
 
     /// Whether Ctrl-C or the deadline has come.

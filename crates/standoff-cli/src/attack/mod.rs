@@ -9,5 +9,6 @@ pub(crate) mod picture;
 pub(crate) mod plan;
 mod png;
 pub(crate) mod progress;
+pub(crate) mod proof_file;
 pub(crate) mod report;
 pub(crate) mod table;

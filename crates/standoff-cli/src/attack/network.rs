@@ -5,9 +5,11 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use standoff_nn::model::weights::recognise::Candidate;
+use sha2::{Digest, Sha256};
+use standoff_nn::model::weights::recognise::{Candidate, is_foreign};
 use standoff_nn::{Error, Model, Shape, Weights};
 
+use super::proof_file::hexadecimal;
 use crate::files;
 
 /// A network for pixels from 0 to 1.
@@ -21,6 +23,10 @@ pub(crate) struct Network {
     pub(crate) classes: Option<Vec<String>>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
+    /// The digest of the file.
+    pub(crate) sha256: String,
+    /// Why a proof about this network is not one about the file, if so.
+    pub(crate) unprovable: Option<&'static str>,
 }
 
 impl Network {
@@ -34,12 +40,25 @@ impl Network {
     fn from_bytes(bytes: &[u8], named: Option<&str>, images: Shape) -> Result<Self> {
         let make = |outputs: usize| candidate(named.unwrap_or_default(), images, outputs);
         let mut weights = Weights::recognise(bytes, images, named.map(|_| &make as &Candidate<'_>))?;
-        let mut notes = Vec::new();
+        let (mut notes, before) = (Vec::new(), weights.parameters.clone());
         if !weights.for_pixels()? {
             notes.push("the model does not say how pixels are fed: taken as 0 to 1".to_owned());
         }
-        let classes = weights.classes();
-        Ok(Self { model: weights.model, parameters: weights.parameters, classes, notes })
+        let unprovable = if is_foreign(bytes) {
+            Some("it does not describe its layers; save it with `standoff`, which adds `standoff.model`")
+        } else if weights.parameters != before {
+            Some("it takes bytes from 0 to 255; only networks of pixels from 0 to 1 have proof files")
+        } else {
+            None
+        };
+        Ok(Self {
+            classes: weights.classes(),
+            model: weights.model,
+            parameters: weights.parameters,
+            notes,
+            sha256: hexadecimal(&Sha256::digest(bytes)),
+            unprovable,
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use standoff_nn::attack::{Cost, Honesty, Reach};
 
+use super::proof_file::ProofFile;
 use crate::fair::tally::{Judged, Tally};
 use crate::files::field;
 
@@ -69,6 +70,8 @@ pub(crate) struct Row {
 pub(crate) struct Proven {
     pub(crate) tally: Tally,
     pub(crate) seconds: f64,
+    /// The proof file, if one was written.
+    pub(crate) file: Option<ProofFile>,
 }
 
 /// What became of an image.
@@ -162,6 +165,10 @@ impl Block {
             "certified": self.certified.as_ref().map(|proven| {
                 let mut all = proven.tally.json();
                 all["seconds"] = json!(proven.seconds);
+                all["proof"] = json!("rigorous");
+                if let Some(file) = &proven.file {
+                    all["proof_file"] = json!(file.path);
+                }
                 all
             }),
             "masking": self.honesty.as_ref().map(|h| json!({

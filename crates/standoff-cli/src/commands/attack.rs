@@ -7,18 +7,20 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
-use standoff_nn::Engine;
 use standoff_nn::attack::Protocol;
+use standoff_nn::robust::Certified;
+use standoff_nn::{Engine, Region};
 
 use crate::Exit;
-use crate::attack::images::{Part, Split};
+use crate::attack::images::{Images, Part, Split};
 use crate::attack::measure::{Bench, Measured};
 use crate::attack::network::Network;
 use crate::attack::picture::{self, Sheet};
 use crate::attack::plan::{Distance, Levels, Rules, Wish};
 use crate::attack::progress::Watch;
+use crate::attack::proof_file::ProofFile;
 use crate::attack::report::Report;
-use crate::attack::{npy, table};
+use crate::attack::{npy, proof_file, table};
 use crate::files;
 use crate::interrupt;
 use crate::number::{plural, short};
@@ -117,6 +119,10 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "FILE.npy", value_hint = ValueHint::FilePath)]
     save: Option<PathBuf>,
 
+    /// Write the proofs of the certified images to a JSON file, for one eps
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    proof_file: Option<PathBuf>,
+
     /// Keep results.json, results.csv, images.csv, pictures.png and adversarial.npy in a folder
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
@@ -158,7 +164,10 @@ pub(crate) fn carry_out(
     let images = part.choose(&network, args.classes.as_deref(), args.limit)?;
     let mut engine = Engine::new(&network.model, args.threads)?;
     engine.set_weights(&network.parameters)?;
-    let shelf = Shelf::new(args)?;
+    if let Some(file) = &args.proof_file {
+        proof_file::check(path, file, &args.eps, &network, &engine)?;
+    }
+    let shelf = Shelf::new(args, &network.sha256)?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
     let bench = Bench { engine: &engine, images: &images, seed: args.seed, stop, deadline };
     let mut report = Report {
@@ -193,9 +202,12 @@ fn measure(
     let watch = Watch::new(screen, protocols, bench.images.names.len());
     let mut sheets = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
-        let Measured { block, worst, sheet, interrupted } = bench.measure(i, protocol, &watch)?;
+        let Measured { mut block, worst, sheet, proof, interrupted } = bench.measure(i, protocol, &watch)?;
         let several = protocols.len() > 1;
         shelf.images(&worst, bench.images.labels.len(), several.then_some(protocol.ball.eps))?;
+        if let (Some(proven), Some(proof)) = (&mut block.certified, &proof) {
+            proven.file = shelf.proof(proof, bench.images, protocol.ball.eps)?;
+        }
         report.blocks.push(block);
         sheets.push(sheet);
         if interrupted {
@@ -217,6 +229,7 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
     } else {
         screen.result(&table::render(report, screen.width()))?;
     }
+    show_proof(report, args, screen)?;
     if let Some(folder) = &args.out {
         screen.note(&format!("results.json, results.csv, images.csv and the images are in {}", files::name(folder)));
     }
@@ -229,6 +242,18 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
     let finished = report.blocks.len() - 1;
     screen.note(&format!("interrupted: {finished} of {planned} eps finished, and {attacks} at eps {eps}"));
     Ok(Exit::Interrupted)
+}
+
+/// Says what the proof file holds, or that there is none.
+fn show_proof(report: &Report, args: &AttackArgs, screen: &mut Screen) -> Result<()> {
+    let Some(path) = &args.proof_file else { return Ok(()) };
+    let proven = report.blocks.iter().find_map(|block| block.certified.as_ref()?.file.as_ref());
+    match proven.map(ProofFile::line) {
+        Some(line) if args.json => screen.note(&line),
+        Some(line) => screen.result(&format!("{line}\n"))?,
+        None => screen.warn(&format!("{} is not written: the proof was interrupted", files::name(path))),
+    }
+    Ok(())
 }
 
 /// An attack that is not typed: the protocol's own, on a dataset's test images.
@@ -263,6 +288,7 @@ impl AttackArgs {
             threads: order.threads,
             pictures: None,
             save: None,
+            proof_file: None,
             out: Some(order.out.to_owned()),
             force: true,
             json: false,
@@ -286,11 +312,13 @@ struct Shelf<'a> {
     folder: Option<&'a Path>,
     pictures: Vec<PathBuf>,
     images: Vec<PathBuf>,
+    /// The proof file, and the digest of the model.
+    proof: Option<(&'a Path, &'a str)>,
 }
 
 impl<'a> Shelf<'a> {
     /// Refuses places that cannot be written before hours of work, not after.
-    fn new(args: &'a AttackArgs) -> Result<Self> {
+    fn new(args: &'a AttackArgs, model: &'a str) -> Result<Self> {
         let folder = args.out.as_deref();
         if let Some(folder) = folder {
             folder::new(Some(folder), folder::ATTACK, args.force)?;
@@ -298,7 +326,7 @@ impl<'a> Shelf<'a> {
         let both = |named: &Option<PathBuf>, usual: &str| -> Vec<PathBuf> {
             named.iter().cloned().chain(folder.map(|folder| folder.join(usual))).collect()
         };
-        for path in [&args.pictures, &args.save].into_iter().flatten() {
+        for path in [&args.pictures, &args.save, &args.proof_file].into_iter().flatten() {
             let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             if !parent.is_dir() {
                 bail!("cannot write {}: there is no folder {}", files::name(path), files::name(parent));
@@ -307,7 +335,21 @@ impl<'a> Shelf<'a> {
                 bail!("cannot write {}: it is a folder, name a file", files::name(path));
             }
         }
-        Ok(Self { folder, pictures: both(&args.pictures, "pictures.png"), images: both(&args.save, "adversarial.npy") })
+        Ok(Self {
+            folder,
+            pictures: both(&args.pictures, "pictures.png"),
+            images: both(&args.save, "adversarial.npy"),
+            proof: args.proof_file.as_deref().map(|path| (path, model)),
+        })
+    }
+
+    /// Writes the proof file, if one is asked for.
+    fn proof(&self, proof: &Certified, images: &Images, eps: f64) -> Result<Option<ProofFile>> {
+        let Some((path, model)) = self.proof else { return Ok(None) };
+        let proven = proof.proven_images(&images.pixels, &images.labels, &images.places);
+        proof_file::write(path, model, Region::image_within(eps), &proven)?;
+        let of = images.labels.len();
+        Ok(Some(ProofFile { path: path.display().to_string(), images: proven.len(), of, eps }))
     }
 
     /// Saves attacked images; the eps is put into the name where there are several.

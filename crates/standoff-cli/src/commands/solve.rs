@@ -121,7 +121,10 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
     }
     if let Some(path) = &args.proof_file {
         if loaded.files.is_none() {
-            bail!("{} has gradients as computed, without bounds of their errors: only a game file can have a proof file", args.game);
+            bail!(
+                "{} has gradients as computed, without bounds of their errors: only a game file can have a proof file",
+                args.game
+            );
         }
         files::writable(path)?;
     }

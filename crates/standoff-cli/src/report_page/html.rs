@@ -183,19 +183,9 @@ pub(super) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
 }
 
 /// Base 64, as in data addresses and policies.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for part in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(part.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for i in 0..4 {
-            // A missing byte leaves one letter less.
-            let letter = LETTERS[(bits >> (18 - 6 * i) & 63) as usize];
-            out.push(if i <= part.len() { char::from(letter) } else { '=' });
-        }
-    }
-    out
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 #[cfg(test)]

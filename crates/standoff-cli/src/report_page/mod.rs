@@ -18,6 +18,7 @@ use anyhow::Result;
 use crate::number::plural;
 use crate::plot::escape;
 pub(crate) use attacked::Attacked;
+pub(crate) use html::base64;
 use load::{Kind, Loaded};
 
 /// A page, and what its makers should know.

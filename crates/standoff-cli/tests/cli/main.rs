@@ -17,6 +17,8 @@ mod lqr;
 mod models;
 mod predict;
 mod progress;
+mod proof_file;
+mod proofs;
 mod race;
 mod readme;
 mod report;

@@ -7,7 +7,7 @@ use super::{Kernel, LANES, Lanes};
 pub(crate) type Wide = [f64; LANES];
 
 /// Outputs that are summed at once.
-pub(crate) const TILE: usize = 6;
+pub(crate) const TILE: usize = 4;
 
 /// `out[channel][position] := bias[channel] + sum over taps of w[channel][tap] x[position + tap]`.
 pub(crate) struct Linear<'a> {

@@ -17,18 +17,24 @@
 //! `W centre + b  +/-  ( |W| (radius + gamma m) + gamma |b| + tiny )`:
 //!
 //! the rounding only widens the radius that goes in, and costs nothing. The last layer's margins `z_j - z_y` use the rows `W_j - W_y`,
-//! and the errors of both logits are added. All of this is computed in `f64`; its own roundings, relative errors of at most a few
-//! n 2^-53 of the same sums, are paid by three more units in gamma, for sums of up to 2^20 terms. `tiny` is for underflow: at most
-//! 2^-126 for every operation, for every input and, times the inputs, for every weight; 2^-120 of their sum is taken.
+//! and the errors of both logits are added. `tiny` is for underflow: at most 2^-126 for every operation, for every input and, times the
+//! inputs, for every weight; 2^-120 of their sum is taken. Where a sum could overflow in `f32`, nothing is proven.
+//!
+//! `docs/proofs.md` states this recursion in real numbers. Here it is computed in `f64`, widened by bounds of the rounding of `f64` (module
+//! `rounding`): no margin is below its exact value, and it exceeds the exact value by about n 2^-53 of the sums of absolute values.
 //!
 //! The region is widened by `2^-19 + 2^-22 (|x| + eps)` before it is clipped: an attack that adds eps in `f32`, divides a byte by
 //! 255 in another way, or measures its own ball to a millionth only, is still inside. An attack that truncates its images to 256
 //! levels moves them by up to 1/255 more, and one that leaves [0, 1] has left the region: ask for the region that they do keep to.
 
+mod images;
+mod last;
 mod proof;
+mod rounding;
 
 use crate::kernels::LANES;
 use crate::{Batch, Engine, Error, Region, Samples};
+pub use images::ProvenImage;
 use proof::Proof;
 
 /// What is proven of every sample.

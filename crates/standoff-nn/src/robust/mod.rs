@@ -22,7 +22,7 @@ mod trades;
 
 pub use crate::fair::Order;
 pub use batches::Batching;
-pub use certify::{Certified, certify};
+pub use certify::{Certified, ProvenImage, certify};
 pub use game::RobustGame;
 pub use interval::{IntervalGame, IntervalMeasured, IntervalOptions};
 pub use labelled::Labelled;

@@ -6,13 +6,7 @@ use crate::enclosure::{Enclosure, Number, norm};
 use crate::{Real, Set};
 
 /// An upper bound of `max { -<g, s> : x + s in C, ||s|| <= radius }`; infinite where the multipliers prove nothing.
-pub(super) fn upper<R: Real>(
-    set: &Set<R>,
-    x: &[f64],
-    g: &[Enclosure],
-    multipliers: &[Multiplier],
-    radius: f64,
-) -> f64 {
+pub(super) fn upper<R: Real>(set: &Set<R>, x: &[f64], g: &[Enclosure], multipliers: &[Multiplier], radius: f64) -> f64 {
     let mut rest = multipliers;
     let mut residual = g.to_vec();
     let Some(support) = supports(set, x, &mut residual, &mut rest) else { return f64::INFINITY };

@@ -47,7 +47,8 @@ fn leaf<R: Real>(set: &Set<R>, x: &[f64]) -> f64 {
             distance(norm(&beyond))
         }
         Set::Ball(b) => {
-            let from_centre: Vec<Enclosure> = x.iter().zip(b.centre()).map(|(x, c)| exact(*x) - exact(c.to_f64())).collect();
+            let from_centre: Vec<Enclosure> =
+                x.iter().zip(b.centre()).map(|(x, c)| exact(*x) - exact(c.to_f64())).collect();
             distance(norm(&from_centre) - exact(b.radius()))
         }
         Set::L1Ball(b) => {
@@ -94,7 +95,8 @@ fn simplex(scale: f64, x: &[f64]) -> f64 {
     let exact = Enclosure::exact;
     let negative: Vec<Enclosure> = x.iter().map(|x| exact(if *x < 0.0 { *x } else { 0.0 })).collect();
     let clipped = norm(&negative);
-    let missing = Enclosure::dot(x.len(), |i| exact(if x[i] > 0.0 { x[i] } else { 0.0 }), |_| exact(1.0)) - exact(scale);
+    let missing =
+        Enclosure::dot(x.len(), |i| exact(if x[i] > 0.0 { x[i] } else { 0.0 }), |_| exact(1.0)) - exact(scale);
     distance(clipped + missing.abs())
 }
 

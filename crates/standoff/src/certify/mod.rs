@@ -325,7 +325,7 @@ pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) ->
             let part = &point[range];
             is_admissible(block, part, self::outside(block, part))
         }),
-        Set::Simplex(s) => outside <= share * s.scale(),
+        Set::Simplex(s) => outside <= share * s.scale() && point.iter().all(|v| v.to_f64() >= 0.0),
         Set::Affine(_) => outside <= share * crate::ops::norm(point),
         Set::Polyhedron(p) => outside <= share * crate::ops::norm(point) && inside::misses_equations_only(p, point),
         // Known by its projection: the projection is checked elsewhere.

@@ -101,6 +101,11 @@ fn shrunk(set: &dyn ConvexSet<f64>, x: &[f64], g: &[f64], tau: f64, both_sides: 
     if tau.is_infinite() {
         return g.iter().map(|g| -g).collect();
     }
+    if tau == 0.0 {
+        // The bound of the start of the path: the part of the gradient that a step along a simplex can feel is g less its mean.
+        let mean = if both_sides { 0.0 } else { ops::sum_of(g.len(), |i| g[i] / g.len() as f64) };
+        return vec![-mean; g.len()];
+    }
     let v: Vec<f64> = (0..x.len()).map(|i| x[i] - tau * g[i]).collect();
     let mut z = v.clone();
     set.project(&mut z);

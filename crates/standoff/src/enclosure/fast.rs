@@ -66,7 +66,11 @@ impl Number for FastEnclosure {
     }
 
     fn widened(self) -> Enclosure {
-        if self.error == f64::INFINITY { Enclosure::UNKNOWN } else { Enclosure::exact(self.value).plus_error(self.error) }
+        if self.error == f64::INFINITY {
+            Enclosure::UNKNOWN
+        } else {
+            Enclosure::exact(self.value).plus_error(self.error)
+        }
     }
 
     #[inline(always)]
@@ -231,7 +235,8 @@ mod tests {
             let exact = Enclosure::dot(n, |i| Enclosure::exact(a[i]), |i| Enclosure::exact(b[i]));
             let (low, high) = fast.bounds();
             assert!(low <= exact.lower() && exact.upper() <= high, "{n}: {fast:?} {exact:?}");
-            let vague = FastEnclosure::dot(n, |i| FastEnclosure::exact(a[i]).plus_error(1e-3), |i| FastEnclosure::exact(b[i]));
+            let vague =
+                FastEnclosure::dot(n, |i| FastEnclosure::exact(a[i]).plus_error(1e-3), |i| FastEnclosure::exact(b[i]));
             let most: f64 = b[..n].iter().map(|b| 1e-3 * b.abs()).sum();
             assert!(vague.error >= most && vague.error <= 1.01 * most + 1e-4, "{n}: {vague:?} {most}");
         }

@@ -273,9 +273,15 @@ mod tests {
                 let wide = f(e(v).plus_error(doubt));
                 for at in [v - 0.99 * doubt, v - 0.5 * doubt, v + 0.3 * doubt, v + 0.99 * doubt] {
                     let inside = f(e(at));
-                    assert!(wide.lower() <= inside.upper() && inside.lower() <= wide.upper(), "{name} at {v} +- {doubt}");
+                    assert!(
+                        wide.lower() <= inside.upper() && inside.lower() <= wide.upper(),
+                        "{name} at {v} +- {doubt}"
+                    );
                 }
-                assert!(!wide.is_known() || wide.error() <= 60.0 * doubt * f(e(v)).size().max(1.0) + 1e-27, "{name} {v} {doubt}");
+                assert!(
+                    !wide.is_known() || wide.error() <= 60.0 * doubt * f(e(v)).size().max(1.0) + 1e-27,
+                    "{name} {v} {doubt}"
+                );
             }
         }
     }
@@ -294,6 +300,14 @@ mod tests {
             e(0.0) * Enclosure::UNKNOWN,
             e(f64::NAN),
             e(1e300) * e(1e300),
+            Enclosure::UNKNOWN.tanh(),
+            Enclosure::UNKNOWN.sigmoid(),
+            Enclosure::UNKNOWN.softplus(),
+            Enclosure::UNKNOWN.sinh(),
+            Enclosure::UNKNOWN.cosh(),
+            Enclosure::UNKNOWN.tanh_slope(),
+            Enclosure::UNKNOWN.power(3),
+            Enclosure::UNKNOWN.sqrt(),
         ] {
             assert!(!unknown.is_known(), "{unknown:?}");
         }

@@ -126,8 +126,11 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
     /// With `m = exp(-2 |v|) - 1`: `tanh |v| = -m/(2 + m)`.
     fn tanh(self) -> Self {
         let (low, high) = self.bounds();
+        if !self.is_known() {
+            return Self::UNKNOWN;
+        }
         if low < 0.0 && high > 0.0 {
-            // An odd, increasing function: the ends bound it.
+            // An increasing function: the ends bound it.
             let (a, b) = (Self::exact(low).tanh().bounds().0, Self::exact(high).tanh().bounds().1);
             return Self::between(a, b);
         }

@@ -71,7 +71,9 @@ mod tests {
     fn rounding_upwards_never_goes_down_and_keeps_zero() {
         assert_eq!((up(0.0), plus_up(0.0, 0.3), times_up(0.0, f64::INFINITY)), (0.0, 0.3, 0.0));
         assert!(plus_up(0.1, 0.2) > 0.1 + 0.2 && times_up(0.1, 3.0) > 0.1 * 3.0);
-        assert!(over_up(1.0, 3.0) > 1.0 / 3.0 && over_up(1.0, 0.0).is_infinite() && over_up(1.0, f64::NAN).is_infinite());
+        assert!(
+            over_up(1.0, 3.0) > 1.0 / 3.0 && over_up(1.0, 0.0).is_infinite() && over_up(1.0, f64::NAN).is_infinite()
+        );
         assert!(times_up(1e-200, 1e-200) > 0.0);
     }
 }

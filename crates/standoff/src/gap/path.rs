@@ -186,8 +186,8 @@ impl<R: Real> Path<R> {
                     let (g, point) = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
                     let seen = Seen { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
                     let s = &mut self.trial[r];
-                    let sums =
-                        leaf(set, &mut index.clone()).map_or_else(Sums::endless, |l| self.projector.at(l, tau, seen, s));
+                    let sums = leaf(set, &mut index.clone())
+                        .map_or_else(Sums::endless, |l| self.projector.at(l, tau, seen, s));
                     if !rows.is_empty() && tau.is_finite() {
                         self.trial_multipliers[rows.clone()].copy_from_slice(self.projector.multipliers());
                     }

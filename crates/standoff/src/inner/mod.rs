@@ -5,11 +5,13 @@ mod accelerated;
 mod adaptive;
 mod ascent;
 mod exact;
+mod local;
 
 pub use accelerated::Accelerated;
 pub(crate) use adaptive::{Adaptive, Answer, Task};
 pub use ascent::Ascent;
 pub use exact::Exact;
+pub(crate) use local::{GROWTH, LocalAscent};
 
 use crate::{Real, ops};
 

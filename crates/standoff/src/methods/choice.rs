@@ -1,8 +1,8 @@
 //! Which method: by name, with its constants and parameters.
 
 use super::{
-    Agda, Auto, DsGda, Extragradient, FastNash, GdMax, Gda, HiBsa, METHODS, Method, MethodInfo, Multistep,
-    NegativeMomentum, Optimistic, PerturbedSmoothedGda, Regularised, SmoothedGda, TiAda, TwoTimeScale,
+    Agda, Auto, DsGda, Extragradient, FastNash, GdMax, Gda, HiBsa, LocalMultistep, METHODS, Method, MethodInfo,
+    Multistep, NegativeMomentum, Optimistic, PerturbedSmoothedGda, Regularised, SmoothedGda, TiAda, TwoTimeScale,
 };
 use crate::error::nearest;
 use crate::{Constants, Error, Game, Settings};
@@ -58,6 +58,11 @@ impl Choice {
         })
     }
 
+    /// Whether `multistep` has to find local constants by itself: none are given, and no schedule is asked for that needs them.
+    fn finds_constants(&self) -> bool {
+        self.constants.is_none() && self.mode == Mode::Certificate && !self.as_printed
+    }
+
     /// The method, ready for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, settings: &Settings) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let info = self.info()?;
@@ -68,6 +73,7 @@ impl Choice {
             self.constants.as_ref().ok_or(Error::MissingConstant { method: info.name, constant })
         };
         Ok(match info.name {
+            "multistep" if self.finds_constants() => Box::new(LocalMultistep::new(game, settings)),
             "multistep" => Box::new(Multistep::new(game, settings, self, constants()?)?),
             "regularised" => Box::new(Regularised::new(game, settings, self, constants()?, false)?),
             "frank-wolfe" => Box::new(Regularised::new(game, settings, self, constants()?, true)?),

@@ -2,9 +2,9 @@
 //! linear in y), x takes a projected-gradient or a Frank-Wolfe step. Same paper as Algorithm 1.
 
 use super::{Method, Mode, Params, Visitor};
-use crate::gap::{Ask, Gauge, Side};
 use crate::inner::{Accelerated, Exact, Regulariser, Stop};
 use crate::outer::{FrankWolfe, Projected};
+use crate::pair::PairGauge;
 use crate::plan::{self, Statement};
 use crate::{Choice, Constants, Diagnosis, Error, Game, Need, Oracle, Point, Settings, StopReason};
 
@@ -20,8 +20,27 @@ struct Schedule {
     target: f64,
     shrink: f64,
     printed: bool,
+    /// The weight given instead of the schedule's.
+    lambda: Option<f64>,
     radius_y: f64,
     constants: Constants,
+}
+
+/// The factor between stages, and lambda where it is given.
+fn checked(params: &Params<'_>) -> Result<(f64, Option<f64>), Error> {
+    let shrink = params.get("continuation", 1.0);
+    if !(shrink >= 1.0 && shrink.is_finite()) {
+        return Err(Error::Setting {
+            name: "continuation",
+            value: shrink,
+            want: "1 (off) or the factor between stages",
+        });
+    }
+    let lambda = params.given("lambda");
+    match lambda.filter(|l| !(*l > 0.0 && l.is_finite())) {
+        Some(value) => Err(Error::Setting { name: "lambda", value, want: "a positive number" }),
+        None => Ok((shrink, lambda)),
+    }
 }
 
 /// Algorithm 2.
@@ -33,9 +52,7 @@ pub struct Regularised<G: Game> {
     schedule: Schedule,
     theory: bool,
     left: u64,
-    gauge: Gauge<G::Real>,
-    gx: Vec<G::Real>,
-    gy: Vec<G::Real>,
+    pair: PairGauge<G::Real>,
 }
 
 impl<G: Game> Regularised<G> {
@@ -57,16 +74,10 @@ impl<G: Game> Regularised<G> {
                 "its Y is unbounded, and the regulariser needs a radius; give radius_y, or use `multistep` or `auto`";
             return Err(Error::Unsuitable { method: NAME, why: why.into() });
         }
-        let shrink = params.get("continuation", 1.0);
-        if !(shrink >= 1.0 && shrink.is_finite()) {
-            return Err(Error::Setting {
-                name: "continuation",
-                value: shrink,
-                want: "1 (off) or the factor between stages",
-            });
-        }
+        let (shrink, lambda) = checked(&params)?;
         let printed = choice.as_printed;
-        let schedule = Schedule { eps: settings.eps, target: settings.eps, shrink, printed, radius_y, constants: *c };
+        let (eps, constants) = (settings.eps, *c);
+        let schedule = Schedule { eps, target: eps, shrink, printed, lambda, radius_y, constants };
         let outer = if frank_wolfe {
             let mut step = FrankWolfe::new(1.0, settings.radius, n);
             step.clip = !printed;
@@ -83,18 +94,13 @@ impl<G: Game> Regularised<G> {
             schedule,
             theory: choice.mode == Mode::Theory,
             left: u64::MAX,
-            gauge: Gauge::new(settings.radius),
-            gx: vec![Default::default(); n],
-            gy: vec![Default::default(); m],
+            pair: PairGauge::new(n, m, settings.radius),
         };
         method.ascent.leave_the_set = printed;
         if shrink > 1.0 {
             method.schedule.eps = settings.eps.max(1.0);
         }
         method.tune()?;
-        if let Some(lambda) = params.given("lambda") {
-            method.regulariser.lambda = lambda;
-        }
         Ok(method)
     }
 
@@ -103,7 +109,8 @@ impl<G: Game> Regularised<G> {
         let Schedule { eps, printed, radius_y, constants: c, .. } = &self.schedule;
         let (eps, printed, radius_y) = (*eps, *printed, *radius_y);
         let c = Constants { radius_y: Some(radius_y), ..*c };
-        let lambda = if printed || self.theory { eps / (4.0 * radius_y) } else { eps / (2.0 * radius_y) };
+        let share = if printed || self.theory { 4.0 } else { 2.0 };
+        let lambda = self.schedule.lambda.unwrap_or(eps / (share * radius_y));
         let l_in = if printed { c.l22 } else { c.l22 + lambda };
         let restart = (8.0 * l_in / lambda).sqrt();
         let smooth = c.l11 + c.l12 * c.l12 / lambda;
@@ -134,13 +141,8 @@ impl<G: Game> Regularised<G> {
     /// Continuation: once the stage's accuracy is reached, ask for a smaller one. Measuring is not counted.
     fn next_stage(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) {
         while self.schedule.eps > self.schedule.target {
-            f.look(&z.x, Need::Gradients);
-            f.peek_grad_x(&z.y, &mut self.gx);
-            f.peek_grad_y(&z.y, &mut self.gy);
-            let ask = Ask::AtMost(self.schedule.eps);
-            let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, ask);
-            let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, ask);
-            if !(x.upper <= self.schedule.eps && y.upper <= self.schedule.eps) {
+            let (_, certificate) = self.pair.measure(f, z);
+            if !certificate.proves(self.schedule.eps) {
                 return;
             }
             self.schedule.eps = (self.schedule.eps / self.schedule.shrink).max(self.schedule.target);

@@ -40,10 +40,10 @@ pub const METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         name: "multistep",
-        assumes: "PL or strongly concave in y; L11, L12, L22, mu",
+        assumes: "PL or strongly concave in y; L11, L12, L22, mu, or no constants: then steps by backtracking",
         rate: "eps^-2 log(1/eps)",
         cost: "an inner ascent and one x-gradient",
-        needs_constants: true,
+        needs_constants: false,
         noise: true,
         params: &[],
     },

@@ -103,7 +103,7 @@ impl Heat<'_> {
     /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.
     /// An error is a game that cannot be made; a method that refuses the game is an ending.
     pub fn run(&self, rules: &Rules) -> Result<Lane, Error> {
-        let known = self.course.constants(self.method.needs_constants, rules.seed)?;
+        let known = self.course.constants(self.needs_constants(rules), rules.seed)?;
         let mut scores = Vec::with_capacity(rules.eps.len());
         let mut curve = (f64::INFINITY, Vec::new());
         let group = if BLIND_TO_EPS.contains(&self.method.name) { rules.eps.len() } else { 1 };
@@ -123,6 +123,11 @@ impl Heat<'_> {
             scores,
             curve: curve.1,
         })
+    }
+
+    /// Without constants `multistep` searches for its steps, which noise would mislead: then it is given constants.
+    fn needs_constants(&self, rules: &Rules) -> bool {
+        self.method.needs_constants || (rules.noise != 0.0 && self.method.name == "multistep")
     }
 
     /// One run, to the smallest of these accuracies.

@@ -79,7 +79,8 @@ impl Matrix {
             let (got, want) = (b.len(), self.rows);
             return Err(refuse(set, format!("A has {want} rows, b has {got} entries; give one entry per row")));
         }
-        let (mut data, mut rhs, mut given) = (Vec::with_capacity(self.data.len()), Vec::with_capacity(b.len()), Vec::new());
+        let (mut data, mut rhs, mut given) =
+            (Vec::with_capacity(self.data.len()), Vec::with_capacity(b.len()), Vec::new());
         for (i, (row, &bi)) in self.iter().zip(b).enumerate() {
             let norm = crate::ops::norm(row);
             if norm > 0.0 {

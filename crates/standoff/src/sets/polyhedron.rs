@@ -43,7 +43,15 @@ impl Polyhedron {
         let given = GivenRows { a, b: b.to_vec(), scaled: given };
         let columns = conic::columns(&rows);
         let cols = rows.cols();
-        let mut set = Self { given, rows, rhs, columns, centre: vec![0.0; cols], bounds: OnceLock::new(), equations: OnceLock::new() };
+        let mut set = Self {
+            given,
+            rows,
+            rhs,
+            columns,
+            centre: vec![0.0; cols],
+            bounds: OnceLock::new(),
+            equations: OnceLock::new(),
+        };
         let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
         let mut centre = vec![0.0; cols];
         let ending = set.locate(&origin, &mut centre, &mut multipliers);
@@ -77,7 +85,8 @@ impl Polyhedron {
     /// numbers; `None` if none is found.
     pub(crate) fn nearby_inside(&self, v: &[f64], room: f64) -> Option<Vec<f64>> {
         let (size, equations) = (ops::norm(v), self.equations());
-        let tighter = |(b, (row, _)): (&f64, &(usize, f64))| if equations[*row] { *b } else { b - room * (size + b.abs()) };
+        let tighter =
+            |(b, (row, _)): (&f64, &(usize, f64))| if equations[*row] { *b } else { b - room * (size + b.abs()) };
         let tight: Vec<f64> = self.rhs.iter().zip(&self.given.scaled).map(tighter).collect();
         let mut active = ActiveSet::new(&self.rows, &tight, v);
         if !active.run(self.steps()) {

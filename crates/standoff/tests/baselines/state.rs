@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use standoff::methods::{METHODS, Visitor};
-use standoff::{Point, StopReason};
+use standoff::{Choice, Point, StopReason};
 
 use super::{build, choice, complete, instance, oracle};
 
@@ -50,11 +50,16 @@ fn bits(z: &Point<f64>) -> Vec<u64> {
     z.x.iter().chain(&z.y).map(|v| v.to_bits()).collect()
 }
 
+/// As [`continues_as`], with the game's constants.
+fn continues(method: &str, game: &str, params: &[(&str, f64)], rounds: (usize, usize)) {
+    continues_as(&choice(method, Some(complete(instance(game).constants)), params), game, rounds);
+}
+
 /// Runs `before` rounds, saves, and goes on for `after` rounds with the method as it is and with a fresh one that was loaded.
-fn continues(method: &str, game: &str, params: &[(&str, f64)], (before, after): (usize, usize)) {
-    let chosen = choice(method, Some(complete(instance(game).constants)), params);
+fn continues_as(chosen: &Choice, game: &str, (before, after): (usize, usize)) {
+    let method = &chosen.name;
     let (mut game, mut other_game) = (instance(game), instance(game));
-    let (mut first, mut second) = (build(&game.game, &chosen, 1e-6), build(&other_game.game, &chosen, 1e-6));
+    let (mut first, mut second) = (build(&game.game, chosen, 1e-6), build(&other_game.game, chosen, 1e-6));
     let (mut f, mut other_f) = (oracle(&mut game.game), oracle(&mut other_game.game));
     let mut z = game.start.clone();
     let round = |m: &mut Box<dyn standoff::Method<super::Zoo>>, f: &mut standoff::Oracle<'_, super::Zoo>, z: &mut _| {
@@ -105,4 +110,11 @@ fn a_stage_of_the_continuation_is_state() {
 #[test]
 fn a_doubled_weight_is_state() {
     continues("fastnash", "kink", &[("adaptive", 1.0), ("m", 1e-3)], (2, 4));
+}
+
+#[test]
+fn local_constants_are_state() {
+    for (game, rounds) in [("robust-regression", (3, 6)), ("lqr-scalar-pl", (1, 5)), ("lqr-random-pl", (4, 5))] {
+        continues_as(&Choice::named("multistep"), game, rounds);
+    }
 }

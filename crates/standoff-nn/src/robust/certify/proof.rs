@@ -1,34 +1,47 @@
 //! Intervals of what any evaluation computes, eight samples at a time, layer after layer. The comments of the module above give the
 //! algebra.
 
+use super::last::{Inputs, Last};
+use super::rounding::{LARGEST, SMALLEST, TINY, UNIT, gamma, grow, times, wide_gamma};
 use crate::kernels::double::{self, TILE, Wide};
 use crate::kernels::{Isa, LANES};
 use crate::{Error, Layer, Model, Region, Shape};
 
-/// The unit of rounding of `f32`.
-const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 /// The widening of the region: so much, and so much of what is added.
 const ROOM: f64 = 32.0 * UNIT;
 const SPREAD: f64 = 4.0 * UNIT;
-/// Largest relative error of a tanh.
-const TANH: f64 = 16.0 * UNIT;
-/// The longest sums for which three units of `f32` pay for the rounding of `f64`.
+/// At least `(1 - v)^-3`, for the reach.
+const REACH: f64 = 1.0 + 4.0 * f64::EPSILON;
+/// The largest relative error of a tanh in `f32`, with that of `f64`: `2^-20 + 10 2^-53`.
+const TANH: f64 = 16.0 * UNIT + 5.0 * f64::EPSILON;
+/// The least normal number of `f32`, with the rounding of the operations after a tanh.
+const TANH_LEAST: f64 = SMALLEST * (1.0 + 8.0 * f64::EPSILON);
+/// The longest sums that have a proof.
 const LONGEST: usize = 1 << 20;
-/// The least normal number of `f32`.
-const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
-/// For underflow, of everything that can.
-const TINY: f64 = 64.0 * SMALLEST;
 
 /// A linear layer, with W for the centre and |W| for the radius.
 pub(super) struct Linear {
     weights: Vec<[f64; TILE]>,
     absolute: Vec<[f64; TILE]>,
     bias: Vec<f64>,
-    /// `gamma |b|`.
-    bias_error: Vec<f64>,
-    gamma: f64,
     positions: Vec<usize>,
     taps: Vec<usize>,
+    widening: Widening,
+}
+
+/// What a linear layer adds to the radius, with the rounding of `f64`.
+struct Widening {
+    /// Factors of r and of m in what is multiplied by |W|, and what is added to them.
+    radius: f64,
+    size: f64,
+    least: f64,
+    /// The part of the biases.
+    bias: Vec<f64>,
+    /// For underflow, of the number of terms and the sum of m.
+    tiny: f64,
+    /// The largest sum of |W|, and the largest |b|.
+    row: f64,
+    offset: f64,
 }
 
 /// One layer.
@@ -36,17 +49,8 @@ pub(super) enum Step {
     Linear(Linear),
     Tanh,
     Relu,
-    Pool {
-        side: usize,
-        from: Shape,
-        to: Shape,
-    },
-    /// The last layer, by rows `[output][k]`.
-    Last {
-        weights: Vec<f64>,
-        bias: Vec<f64>,
-        gamma: f64,
-    },
+    Pool { side: usize, from: Shape, to: Shape },
+    Last(Last),
 }
 
 /// The layers of a model with these parameters; an error if a sum is too long for the proof.
@@ -68,22 +72,19 @@ pub(super) fn steps(model: &Model, params: &[f32]) -> Result<Vec<Step>, Error> {
                     let why = format!("layer {} ({layer}) sums {terms} products; proofs reach to {LONGEST}", i + 1);
                     return Err(Error::Mismatch(why));
                 }
-                linear(*layer, i + 1 == model.layers().len(), (weight, bias), (from, to))
+                if i + 1 == model.layers().len() {
+                    Step::Last(Last::new(weight, bias))
+                } else {
+                    Step::Linear(linear(*layer, (weight, bias), (from, to)))
+                }
             }
         });
     }
     Ok(steps)
 }
 
-fn linear(layer: Layer, last: bool, (weight, bias): (&[f32], &[f32]), (from, to): (Shape, Shape)) -> Step {
+fn linear(layer: Layer, (weight, bias): (&[f32], &[f32]), (from, to): (Shape, Shape)) -> Linear {
     let terms = weight.len() / bias.len();
-    // A product and at most as many additions as terms; three units for `f64`.
-    let n = (terms + 4) as f64 * UNIT;
-    let gamma = n / (1.0 - n);
-    let bias: Vec<f64> = bias.iter().map(|&b| f64::from(b)).collect();
-    if last {
-        return Step::Last { weights: weight.iter().map(|&w| f64::from(w)).collect(), bias, gamma };
-    }
     let (positions, taps) = match layer {
         Layer::Conv { kernel, .. } => {
             let grid = |h: usize, w: usize| (0..h).flat_map(move |r| (0..w).map(move |c| r * from.width + c));
@@ -93,15 +94,33 @@ fn linear(layer: Layer, last: bool, (weight, bias): (&[f32], &[f32]), (from, to)
         }
         _ => (vec![0], (0..terms).collect()),
     };
-    Step::Linear(Linear {
+    Linear {
         weights: double::pack(weight, terms, |w| w),
         absolute: double::pack(weight, terms, f64::abs),
-        bias_error: bias.iter().map(|b| gamma * b.abs()).collect(),
-        bias,
-        gamma,
+        bias: bias.iter().map(|&b| f64::from(b)).collect(),
         positions,
         taps,
-    })
+        widening: Widening::new((weight, bias), from.size()),
+    }
+}
+
+impl Widening {
+    /// The constants of the module `rounding`, for a layer with so many inputs.
+    fn new((weight, bias): (&[f32], &[f32]), inputs: usize) -> Self {
+        let k = weight.len() / bias.len();
+        let factor = grow(k + 6);
+        let size = times((gamma(k) + wide_gamma(k + 4)).next_up(), factor);
+        let absolute = |v: &f32| f64::from(v.abs());
+        Self {
+            radius: factor,
+            size,
+            least: times(SMALLEST, factor),
+            bias: bias.iter().map(|b| size * absolute(b)).collect(),
+            tiny: times(TINY, grow(inputs + 8)),
+            row: weight.chunks(k).map(|row| row.iter().map(absolute).sum()).fold(0.0, f64::max),
+            offset: bias.iter().map(absolute).fold(0.0, f64::max),
+        }
+    }
 }
 
 /// One thread's proofs.
@@ -113,11 +132,13 @@ pub(super) struct Proof<'a> {
     hi: Vec<Wide>,
     centre: Vec<Wide>,
     radius: Vec<Wide>,
+    inputs: Inputs,
 }
 
 impl<'a> Proof<'a> {
     pub(super) fn new(isa: Isa, steps: &'a [Step]) -> Self {
-        Self { isa, steps, lo: Vec::new(), hi: Vec::new(), centre: Vec::new(), radius: Vec::new() }
+        let empty = Vec::new;
+        Self { isa, steps, lo: empty(), hi: empty(), centre: empty(), radius: empty(), inputs: Inputs::default() }
     }
 
     /// The region around up to eight samples in rows; lanes without a sample repeat the first.
@@ -129,9 +150,11 @@ impl<'a> Proof<'a> {
         self.hi.clear();
         for k in 0..width {
             let x: Wide = std::array::from_fn(|i| f64::from(images[if i < rows { i } else { 0 } * width + k]));
-            let reach = x.map(|x| eps + ROOM + SPREAD * (x.abs() + eps));
-            self.lo.push(std::array::from_fn(|i| if x[i] - reach[i] < least { least } else { x[i] - reach[i] }));
-            self.hi.push(std::array::from_fn(|i| if x[i] + reach[i] > most { most } else { x[i] + reach[i] }));
+            let reach = x.map(|x| (eps + ROOM + SPREAD * (x.abs() + eps)) * REACH);
+            let ends: [_; LANES] =
+                std::array::from_fn(|i| ((x[i] - reach[i]).next_down(), (x[i] + reach[i]).next_up()));
+            self.lo.push(ends.map(|(lo, _)| if lo < least { least } else { lo }));
+            self.hi.push(ends.map(|(_, hi)| if hi > most { most } else { hi }));
         }
     }
 
@@ -142,7 +165,7 @@ impl<'a> Proof<'a> {
             match step {
                 Step::Linear(linear) => self.linear(linear),
                 Step::Tanh => {
-                    let wide = |t: f64| TANH * t.abs() + SMALLEST;
+                    let wide = |t: f64| TANH * t.abs() + TANH_LEAST;
                     self.lo.iter_mut().for_each(|v| *v = v.map(f64::tanh).map(|t| t - wide(t)));
                     self.hi.iter_mut().for_each(|v| *v = v.map(f64::tanh).map(|t| t + wide(t)));
                 }
@@ -155,14 +178,13 @@ impl<'a> Proof<'a> {
                     pool(&mut self.lo, &mut self.centre, *side, (*from, *to));
                     pool(&mut self.hi, &mut self.centre, *side, (*from, *to));
                 }
-                Step::Last { weights, bias, gamma } => {
-                    let k = self.lo.len();
-                    for (i, (&label, certified)) in labels.iter().zip(certified.iter_mut()).enumerate() {
-                        let margins = &mut margins[i * bias.len()..(i + 1) * bias.len()];
-                        let last = Last { weights, bias, gamma: *gamma, label: usize::from(label) };
-                        self.margins(&last, i, k, margins);
-                        // A NaN proves nothing.
-                        *certified = (0..bias.len()).all(|j| j == last.label || margins[j] < 0.0);
+                Step::Last(last) => {
+                    let outputs = margins.len() / labels.len();
+                    let results = certified.iter_mut().zip(margins.chunks_mut(outputs));
+                    for (i, (&label, (certified, margins))) in labels.iter().zip(results).enumerate() {
+                        let (label, ends) = (usize::from(label), self.lo.iter().zip(&self.hi));
+                        last.margins(ends.map(|(lo, hi)| (lo[i], hi[i])), label, &mut self.inputs, margins);
+                        *certified = margins.iter().enumerate().all(|(j, m)| j == label || (*m < 0.0 && m.is_finite()));
                     }
                 }
             }
@@ -170,7 +192,7 @@ impl<'a> Proof<'a> {
     }
 
     fn linear(&mut self, linear: &Linear) {
-        let (mut total, terms) = ([0.0; LANES], linear.taps.len() as f64);
+        let (mut total, terms, widening) = ([0.0; LANES], linear.taps.len() as f64, &linear.widening);
         self.centre.clear();
         self.radius.clear();
         for (lo, hi) in self.lo.iter().zip(&self.hi) {
@@ -181,12 +203,18 @@ impl<'a> Proof<'a> {
                 total[i] += size[i];
             }
             self.centre.push(centre);
-            self.radius.push(std::array::from_fn(|i| radius[i] + linear.gamma * size[i] + SMALLEST));
+            let [of_radius, of_size, least] = [widening.radius, widening.size, widening.least];
+            self.radius.push(std::array::from_fn(|i| of_radius * radius[i] + of_size * size[i] + least));
+        }
+        for total in &mut total {
+            // A sum that could overflow in `f32`, or is no number, proves nothing.
+            let safe = widening.row * *total + widening.offset <= LARGEST;
+            *total = if safe { widening.tiny * (terms + *total) } else { f64::NAN };
         }
         let size = linear.bias.len() * linear.positions.len();
         for (out, x, weights, bias) in [
             (&mut self.lo, &self.centre, &linear.weights, &linear.bias),
-            (&mut self.hi, &self.radius, &linear.absolute, &linear.bias_error),
+            (&mut self.hi, &self.radius, &linear.absolute, &widening.bias),
         ] {
             out.resize(size, [0.0; LANES]);
             let (positions, taps) = (&linear.positions, &linear.taps);
@@ -194,49 +222,11 @@ impl<'a> Proof<'a> {
         }
         for (lo, hi) in self.lo.iter_mut().zip(&mut self.hi) {
             for i in 0..LANES {
-                let (centre, radius) = (lo[i], hi[i] + TINY * (terms + total[i]));
+                let (centre, radius) = (lo[i], hi[i] + total[i]);
                 (lo[i], hi[i]) = (centre - radius, centre + radius);
             }
         }
     }
-
-    /// Bounds of one sample's `z_j - z_y`, as computed.
-    fn margins(&self, last: &Last<'_>, lane: usize, k: usize, margins: &mut [f64]) {
-        let own = &last.weights[last.label * k..(last.label + 1) * k];
-        let own_error = self.error(last, last.label, own, lane);
-        for (j, margin) in margins.iter_mut().enumerate() {
-            if j == last.label {
-                *margin = 0.0;
-                continue;
-            }
-            let row = &last.weights[j * k..(j + 1) * k];
-            let mut sum = last.bias[j] - last.bias[last.label];
-            for ((w, y), (lo, hi)) in row.iter().zip(own).zip(self.lo.iter().zip(&self.hi)) {
-                let (centre, radius) = (0.5 * (lo[lane] + hi[lane]), 0.5 * (hi[lane] - lo[lane]));
-                sum += (w - y) * centre + (w - y).abs() * radius;
-            }
-            *margin = sum + self.error(last, j, row, lane) + own_error;
-        }
-    }
-
-    /// What a logit may be off by.
-    fn error(&self, last: &Last<'_>, j: usize, row: &[f64], lane: usize) -> f64 {
-        let (mut sum, mut small) = (last.bias[j].abs(), row.len() as f64);
-        for (w, (lo, hi)) in row.iter().zip(self.lo.iter().zip(&self.hi)) {
-            let size = (0.5 * (lo[lane] + hi[lane])).abs() + 0.5 * (hi[lane] - lo[lane]);
-            sum += w.abs() * size;
-            small += w.abs() + size;
-        }
-        last.gamma * sum + TINY * small
-    }
-}
-
-/// The last layer, and the label that the margins are against.
-struct Last<'a> {
-    weights: &'a [f64],
-    bias: &'a [f64],
-    gamma: f64,
-    label: usize,
 }
 
 /// `x := max over squares of x`.

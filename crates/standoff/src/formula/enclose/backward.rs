@@ -144,7 +144,13 @@ impl<T: Number> Values<'_, T> {
         }
     }
 
-    fn fold_slopes(&self, f: Reduce, (at, a): (usize, Numbers<'_, T>), place: Place<T>, kinks: &mut Kinks<'_>) -> Vec<T> {
+    fn fold_slopes(
+        &self,
+        f: Reduce,
+        (at, a): (usize, Numbers<'_, T>),
+        place: Place<T>,
+        kinks: &mut Kinks<'_>,
+    ) -> Vec<T> {
         let n = a.len();
         let out = self.known[at][0];
         match f {

@@ -13,9 +13,7 @@ pub(super) fn apply<T: Number>(op: Op, a: Numbers<'_, T>, b: Numbers<'_, T>, len
         Op::Pair(f) => (0..len).map(|i| pair(f, a.stretched(i), b.stretched(i))).collect(),
         Op::Fold(f) => vec![fold(f, a)],
         Op::Product(lengths) => product(lengths, a, b),
-        Op::View(view) => {
-            (0..len).map(|i| a.at(view.row(i / view.cols) + (i % view.cols) * view.col_step)).collect()
-        }
+        Op::View(view) => (0..len).map(|i| a.at(view.row(i / view.cols) + (i % view.cols) * view.col_step)).collect(),
     }
 }
 
@@ -87,12 +85,8 @@ fn product<T: Number>(Product { m, k, n }: Product, a: Numbers<'_, T>, b: Number
                 (Numbers::Exact(a), Numbers::Exact(b)) => {
                     T::dot(k, |l| T::exact(a[i * k + l]), |l| T::exact(b[l * n + j]))
                 }
-                (Numbers::Exact(a), Numbers::Enclosed(b)) => {
-                    T::dot(k, |l| T::exact(a[i * k + l]), |l| b[l * n + j])
-                }
-                (Numbers::Enclosed(a), Numbers::Exact(b)) => {
-                    T::dot(k, |l| a[i * k + l], |l| T::exact(b[l * n + j]))
-                }
+                (Numbers::Exact(a), Numbers::Enclosed(b)) => T::dot(k, |l| T::exact(a[i * k + l]), |l| b[l * n + j]),
+                (Numbers::Enclosed(a), Numbers::Exact(b)) => T::dot(k, |l| a[i * k + l], |l| T::exact(b[l * n + j])),
                 (Numbers::Enclosed(a), Numbers::Enclosed(b)) => T::dot(k, |l| a[i * k + l], |l| b[l * n + j]),
             });
         }

@@ -12,8 +12,8 @@ mod line;
 
 use self::line::Line;
 use super::{Method, Visitor};
-use crate::gap::{Ask, Gauge, Side};
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
+use crate::pair::PairGauge;
 use crate::{Diagnosis, Game, Need, Oracle, Point, Settings, StopReason, ops};
 
 /// A stage aims at this share of the gap it starts from.
@@ -30,14 +30,12 @@ const PATIENCE: u64 = 400;
 /// The default method.
 pub struct Auto<G: Game> {
     eps: f64,
-    radius: f64,
     inner: Adaptive<G::Real>,
     regulariser: Regulariser<G::Real>,
-    gauge: Gauge<G::Real>,
+    /// X, Y and the gradients at the current pair.
+    pair: PairGauge<G::Real>,
     stage: Stage,
     line: Line<G::Real>,
-    gx: Vec<G::Real>,
-    gy: Vec<G::Real>,
 }
 
 /// The outer state of the continuation.
@@ -66,13 +64,11 @@ impl<G: Game> Auto<G> {
     /// Ready for a game.
     pub fn new(game: &G, settings: &Settings) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
-        let zero = |dim: usize| vec![G::Real::default(); dim];
         Self {
             eps: settings.eps,
-            radius: settings.radius,
             inner: Adaptive::new(m),
             regulariser: Regulariser::none(m),
-            gauge: Gauge::new(settings.radius),
+            pair: PairGauge::new(n, m, settings.radius),
             stage: Stage {
                 open: false,
                 moved: false,
@@ -87,16 +83,14 @@ impl<G: Game> Auto<G> {
                 since_best: 0,
             },
             line: Line::new(n, m),
-            gx: zero(n),
-            gy: zero(m),
         }
     }
 
     /// The first regulariser: strong enough that one step cannot cross Y.
     fn begin(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         f.at(&z.x, Need::Gradients);
-        f.grad_x(&z.y, &mut self.gx);
-        f.grad_y(&z.y, &mut self.gy);
+        f.grad_x(&z.y, &mut self.pair.gx);
+        f.grad_y(&z.y, &mut self.pair.gy);
         self.regulariser.centre.copy_from_slice(&z.y);
         let diameter = f.y_set().diameter_bound();
         self.stage.bounded = diameter.is_finite();
@@ -104,7 +98,7 @@ impl<G: Game> Auto<G> {
         if self.stage.size == 0.0 {
             self.stage.size = f64::MIN_POSITIVE; // Y is one point: any regulariser will do
         }
-        let slope = ops::norm(&self.gx).max(ops::norm(&self.gy));
+        let slope = ops::norm(&self.pair.gx).max(ops::norm(&self.pair.gy));
         self.regulariser.lambda = (64.0 * self.smallest_lambda(f)).max(slope / self.stage.size);
         if !self.regulariser.lambda.is_finite() {
             return Err(StopReason::NonFinite);
@@ -114,7 +108,7 @@ impl<G: Game> Auto<G> {
 
     /// The accuracy to aim at: eps, or what the stated error of the gradients allows.
     fn reachable(&self, f: &Oracle<'_, G>) -> f64 {
-        let error = self.radius * f.grad_error();
+        let error = self.pair.radius * f.grad_error();
         if error > self.eps { error } else { self.eps }
     }
 
@@ -125,12 +119,8 @@ impl<G: Game> Auto<G> {
 
     /// X and Y of the original game at the current pair, from gradients already there.
     fn gaps(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> (f64, f64) {
-        f.look(&z.x, Need::Gradients);
-        f.peek_grad_x(&z.y, &mut self.gx);
-        f.peek_grad_y(&z.y, &mut self.gy);
-        let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact).upper;
-        let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact).upper;
-        (x, y)
+        let (_, certificate) = self.pair.measure(f, z);
+        (certificate.x.upper, certificate.y.upper)
     }
 
     /// Starts a stage: its goal, and y's answer to the current x.
@@ -165,7 +155,7 @@ impl<G: Game> Auto<G> {
             Answer::Rejected => return Err(StopReason::NonFinite),
             Answer::Failed => return Err(self.diagnosis()),
         }
-        f.grad_x(&z.y, &mut self.gx);
+        f.grad_x(&z.y, &mut self.pair.gx);
         Ok(())
     }
 
@@ -225,13 +215,13 @@ impl<G: Game> Auto<G> {
     /// One spectral projected gradient step. `false` when there is no descent direction left.
     fn step(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<bool, StopReason> {
         if self.line.tau == 0.0 {
-            self.line.tau = 1.0 / ops::norm(&self.gx);
+            self.line.tau = 1.0 / ops::norm(&self.pair.gx);
         }
         let s = &mut self.line.direction;
-        ops::add_scaled(s, &z.x, -self.line.tau, &self.gx);
+        ops::add_scaled(s, &z.x, -self.line.tau, &self.pair.gx);
         f.x_set().project(s);
         ops::axpy(-1.0, &z.x, s);
-        let slope = ops::dot(&self.gx, s);
+        let slope = ops::dot(&self.pair.gx, s);
         if !(slope < 0.0) {
             return Ok(false);
         }
@@ -245,10 +235,10 @@ impl<G: Game> Auto<G> {
             return Ok(true);
         };
         f.grad_x(&self.line.trial.y, &mut self.line.gx_new);
-        self.line.next_length(&z.x, &self.gx, length);
+        self.line.next_length(&z.x, &self.pair.gx, length);
         self.stage.moved = true;
         z.copy_from(&self.line.trial);
-        std::mem::swap(&mut self.gx, &mut self.line.gx_new);
+        std::mem::swap(&mut self.pair.gx, &mut self.line.gx_new);
         Ok(true)
     }
 
@@ -337,7 +327,7 @@ impl<G: Game> Method<G> for Auto<G> {
             visitor.count(name, count);
         }
         visitor.vector("centre", &mut self.regulariser.centre);
-        visitor.vector("grad_x", &mut self.gx);
+        visitor.vector("grad_x", &mut self.pair.gx);
         self.inner.visit(visitor);
     }
 }
