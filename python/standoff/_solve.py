@@ -123,7 +123,7 @@ def _listener(callback: Callable[[Record], Any] | None, progress: Progress | Non
         return None
     worst = lowest = math.nan
 
-    def listen(nit: int, fun: float, gap: tuple[float, ...], calls: tuple[int, int, int], seconds: float) -> bool:
+    def listen(nit: int, fun: float, gap: tuple[Any, ...], calls: tuple[int, int, int], seconds: float) -> bool:
         nonlocal worst, lowest
         record = Record(nit, fun, Certificate(*gap), *calls, seconds)
         if progress is not None:
