@@ -1,7 +1,7 @@
 """Non-convex min-max games, ``min over x, max over y, of f(x, y)``, solved to a certificate.
 
-``solve`` takes a function and two starts and hands back a point with proven bounds on how much either player could still
-gain to first order; ``gap`` proves the same of any point. Sets: ``Free``, ``Box``, ``Ball``, ``L1Ball``, ``Simplex``,
+``solve`` takes a function and two starts and hands back a point with bounds on how much either player could still gain to first
+order; ``certify`` measures the same of any point, and ``verify`` checks a claim about it. Sets: ``Free``, ``Box``, ``Ball``, ``L1Ball``, ``Simplex``,
 ``Halfspace``, ``Affine``, ``Polyhedron``, ``Product``.
 
 >>> import standoff
@@ -12,13 +12,14 @@ True
 from typing import TYPE_CHECKING, Any
 
 from ._autodiff import Differentiable, from_jax, from_torch
+from ._certify import certify, gap, verify
 from ._core import __version__
 from ._data import read_images, read_table
 from ._game import Game, Zoo, zoo
 from ._race import race
 from ._result import Certificate, Record, Result
 from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Projected, Simplex
-from ._solve import gap, solve
+from ._solve import solve
 from ._weights import load_safetensors, save_safetensors
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
-    "L1Ball", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__", "from_jax",
-    "from_torch", "gap", "load_safetensors", "methods", "race", "read_images", "read_table", "save_safetensors", "solve", "zoo",
+    "L1Ball", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__",
+    "certify", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "race", "read_images", "read_table", "save_safetensors", "solve",
+    "verify", "zoo",
 ]  # fmt: skip
 
 

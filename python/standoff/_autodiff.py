@@ -11,7 +11,7 @@ from ._sets import Array
 
 
 class Differentiable:
-    """A function of (x, y) that brings its gradients; hand it to ``solve`` or ``gap`` as ``f``."""
+    """A function of (x, y) that brings its gradients; hand it to ``solve``, ``certify`` or ``verify`` as ``f``."""
 
     with_value = True  # gradients come as (value, gradient)
 
@@ -25,8 +25,8 @@ class Differentiable:
 def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
     """``f`` written with ``jax.numpy``, with its gradients.
 
-    JAX computes in float32 unless told otherwise; a certificate below about 1e-4 wants
-    ``jax.config.update("jax_enable_x64", True)`` before anything else.
+    JAX computes in float32 until ``jax.config.update("jax_enable_x64", True)``, which has to come before anything else. Without it
+    the run warns, adds an estimate of the rounding errors to the bounds, and ends at the rounding limit.
     """
     import jax
 
@@ -34,10 +34,10 @@ def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
     value = compiled(f)
     gradients = [compiled(jax.value_and_grad(f, argnums=k)) for k in (0, 1)]
 
-    def along(k: int) -> Callable[[Array, Array], tuple[float, Array]]:
-        def gradient(x: Array, y: Array) -> tuple[float, Array]:
+    def along(k: int) -> Callable[[Array, Array], tuple[Array, Array]]:
+        def gradient(x: Array, y: Array) -> tuple[Array, Array]:
             v, g = gradients[k](x, y)
-            return float(v), np.asarray(g)
+            return np.asarray(v), np.asarray(g)  # the dtype tells the precision
 
         return gradient
 
@@ -45,7 +45,10 @@ def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
 
 
 def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:
-    """``f`` written with ``torch``, of two float64 tensors on the CPU, with its gradients."""
+    """``f`` written with ``torch``, of two float64 tensors on the CPU, with its gradients.
+
+    A model with float32 weights is recognised by the dtype of its value; convert it with ``model.double()`` for float64.
+    """
     import torch
 
     def tensors(x: Array, y: Array) -> list[Any]:
@@ -56,15 +59,16 @@ def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:
         with torch.no_grad():
             return float(f(*tensors(x, y)))
 
-    def along(k: int) -> Callable[[Array, Array], tuple[float, Array]]:
-        def gradient(x: Array, y: Array) -> tuple[float, Array]:
+    def along(k: int) -> Callable[[Array, Array], tuple[Array, Array]]:
+        def gradient(x: Array, y: Array) -> tuple[Array, Array]:
             at = tensors(x, y)
             at[k].requires_grad_(True)
             with torch.enable_grad():
                 v = f(*at)
                 # An f without this player in it has gradient 0.
                 (g,) = torch.autograd.grad(v, at[k], allow_unused=True) if v.requires_grad else (None,)
-            return float(v.detach()), np.zeros(at[k].shape) if g is None else g.numpy()
+            # A float32 model has float64 gradients here; its value has the dtype that tells the precision.
+            return v.detach().numpy(), np.zeros(at[k].shape) if g is None else g.numpy()
 
         return gradient
 

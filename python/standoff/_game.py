@@ -92,10 +92,22 @@ class Game:
         return solve(self, x0, y0, **options)
 
     def gap(self, x: ArrayLike, y: ArrayLike, **options: Any) -> Result:
-        """As ``standoff.gap(game, x, y, **options)``."""
-        from ._solve import gap
+        """As ``standoff.gap(game, x, y, **options)``; the earlier name of ``certify``."""
+        from ._certify import gap
 
         return gap(self, x, y, **options)
+
+    def certify(self, x: ArrayLike, y: ArrayLike, **options: Any) -> Result:
+        """As ``standoff.certify(game, x, y, **options)``."""
+        from ._certify import certify
+
+        return certify(self, x, y, **options)
+
+    def verify(self, x: ArrayLike, y: ArrayLike, **options: Any) -> Result:
+        """As ``standoff.verify(game, x, y, **options)``."""
+        from ._certify import verify
+
+        return verify(self, x, y, **options)
 
     def __repr__(self) -> str:
         n, m = self._core_game.dims

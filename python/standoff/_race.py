@@ -43,7 +43,7 @@ def race(
     -------
     Result
         ``entries``, a dictionary of columns with a row for each game, method and accuracy (``pandas.DataFrame(r.entries)``):
-        ``gradients`` is what it cost to prove ``eps`` where ``ending`` is ``"converged"``, else what was spent. ``standings``
+        ``gradients`` is what it cost to certify ``eps`` where ``ending`` is ``"converged"``, else what was spent. ``standings``
         has for each method its ``entries``, ``solved``, ``won``, ``near`` (within twice the winner's gradients) and the median
         ``ratio`` to the winner (None where that is a failure). ``curves`` are lists of (gradients, best gap by then) under
         (game, method).

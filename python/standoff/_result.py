@@ -8,10 +8,14 @@ import numpy as np
 
 
 class Certificate(NamedTuple):
-    """Proven bounds on what either player could still gain to first order by a feasible step of length ``radius``.
+    """Bounds on what either player could still gain to first order by a feasible step of length ``radius``.
 
-    ``x_upper`` and ``y_upper`` are proofs that no step gains more, ``x_lower`` and ``y_lower`` that some step gains as much.
-    NaN means that nothing is proven: the point is outside its set, or something was not finite.
+    No step gains more than ``x_upper`` and ``y_upper``; some step gains ``x_lower`` and ``y_lower``. NaN means that nothing is
+    known: the point is outside its set, or something was not finite.
+
+    ``proof`` is ``"rigorous"`` if the bounds account for every rounding error: then they are proven. It is ``"as-computed"`` if
+    they hold for the gradients as your functions computed them (plus ``grad_error``, if you stated one). ``outside`` has upper
+    bounds of the distances of x and y from their sets: 0 inside, NaN where that was not measured.
 
     >>> c = Certificate(0.0, 1e-4, 0.0, 2e-4, 1.0)
     >>> c.epsilon
@@ -25,14 +29,16 @@ class Certificate(NamedTuple):
     y_lower: float
     y_upper: float
     radius: float
+    proof: str = "as-computed"
+    outside: tuple[float, float] = (np.nan, np.nan)
 
     @property
     def epsilon(self) -> float:
-        """The smallest eps for which the pair is proven an eps-first-order Nash equilibrium; NaN if anything was NaN."""
+        """The smallest eps for which the bounds say that the pair is an eps-first-order Nash equilibrium; NaN if anything was NaN."""
         return float(np.maximum(self.x_upper, self.y_upper))  # np.maximum keeps NaN, max() may drop it
 
     def proves(self, eps: float) -> bool:
-        """Whether both bounds prove ``eps``. NaN proves nothing."""
+        """Whether both upper bounds are at most ``eps``; never with a NaN. What that rests on is in ``proof``."""
         return self.x_upper <= eps and self.y_upper <= eps
 
 
@@ -79,7 +85,7 @@ def _shown(value: Any, indent: int) -> str:
         text = np.array2string(value, precision=6, threshold=12, edgeitems=4, max_line_width=100)
         return text.replace("\n", "\n" + " " * indent)
     if isinstance(value, Certificate):
-        return f"X <= {value.x_upper:.3g}, Y <= {value.y_upper:.3g} (radius {value.radius:g})"
+        return f"X <= {value.x_upper:.3g}, Y <= {value.y_upper:.3g} (radius {value.radius:g}, {value.proof})"
     if isinstance(value, dict) and "nit" in value:
         return f"{len(value['nit'])} measurements of {', '.join(value)}"
     if isinstance(value, float):

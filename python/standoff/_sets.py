@@ -232,8 +232,11 @@ class Product(ConvexSet):
 class Projected(ConvexSet):
     """A closed convex set of your own: ``project(v)`` hands back the point of the set nearest to ``v``, an array of n numbers.
 
-    Its certificate is bracketed by projections, which is looser than the closed forms of the sets above. ``diameter`` bounds the
-    distance between two points, for the methods that want it.
+    Its certificate is bracketed by projections, which is looser than the closed forms of the sets above, and holds as computed.
+    ``diameter`` bounds the distance between two points, for the methods that want it. ``accuracy`` bounds the distance of
+    ``project(v)`` from the nearest point, for a projection that is itself the result of an iteration; the bounds of certificates
+    grow by what that costs. If it is not given, the attribute ``project.accuracy`` counts, else 0. A function that does not
+    return the nearest point of a convex set raises ``ValueError`` when a point is certified.
 
     >>> import numpy as np
     >>> cone = Projected(2, lambda v: np.maximum(v, 0.0))
@@ -241,8 +244,12 @@ class Projected(ConvexSet):
     array([1., 0.])
     """
 
-    def __init__(self, n: int, project: Callable[[Array], ArrayLike], diameter: float = np.inf) -> None:
+    def __init__(
+        self, n: int, project: Callable[[Array], ArrayLike], diameter: float = np.inf, accuracy: float | None = None
+    ) -> None:
         if not callable(project):
             raise TypeError(f"project is a {type(project).__name__}, a function of an array was wanted")
-        self._arguments = (n, project, diameter)
-        super().__init__(_core.Set.custom(n, project, float(diameter)), n=n, project=project)
+        if accuracy is None:
+            accuracy = float(getattr(project, "accuracy", 0.0))
+        self._arguments = (n, project, diameter, accuracy)
+        super().__init__(_core.Set.custom(n, project, float(diameter), float(accuracy)), n=n, project=project)

@@ -1,9 +1,8 @@
-"""``solve`` and ``gap``: functions in, a point and its certificate out."""
+"""``solve``: functions in, a point and its certificate out."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
+from ._precision import noted, stated
 from ._progress import Progress
 from ._result import Certificate, Record, Result
 from ._sets import Array, ConvexSet, Free, flat
@@ -20,7 +20,7 @@ Function = Callable[[Array, Array], Any]
 DIFFERENCES = "central differences"
 
 
-def _start(v: ArrayLike, name: str) -> Array:
+def start_array(v: ArrayLike, name: str) -> Array:
     """An array of float64 with at least one axis; the caller's own if it is that already."""
     v = np.ascontiguousarray(v, dtype=np.float64)
     if v.size == 0:
@@ -82,6 +82,7 @@ def options(
     params: Mapping[str, float] | None = None,
     constants: Mapping[str, float] | str | None = None,
     seed: int = 0,
+    grad_error: float | None = None,
     callback: Callable[[Record], Any] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -100,6 +101,7 @@ def options(
         "max_iters": None if max_iters is None else _count(max_iters, "max_iters"),
         "time_limit": None if time_limit is None else float(time_limit),
         "check_every": _count(check_every, "check_every"),
+        "grad_error": stated(grad_error),
         "theory": mode == "theory",
         "params": {k: float(v) for k, v in (params or {}).items()},
         "constants": given,
@@ -121,7 +123,7 @@ def _listener(callback: Callable[[Record], Any] | None, progress: Progress | Non
         return None
     worst = lowest = math.nan
 
-    def listen(nit: int, fun: float, gap: tuple[float, ...], calls: tuple[int, int, int], seconds: float) -> bool:
+    def listen(nit: int, fun: float, gap: tuple[Any, ...], calls: tuple[int, int, int], seconds: float) -> bool:
         nonlocal worst, lowest
         record = Record(nit, fun, Certificate(*gap), *calls, seconds)
         if progress is not None:
@@ -150,11 +152,14 @@ def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]],
     result = Result(raw)
     result["x"], result["y"] = raw["x"].reshape(shapes[0]), raw["y"].reshape(shapes[1])
     result["gap"] = Certificate(*raw["gap"])
+    result["proof"] = result["gap"].proof
     result["python_calls"] = dict(zip(("f", "grad_x", "grad_y"), raw["python_calls"], strict=True))
     result.update(more)
     differences = more.get("gradients", "")
     if differences.startswith(DIFFERENCES):
         result["message"] += f" (by {differences}: the certificate is as good as those are)"
+    if result["status"] == "rounding-limit":
+        result["message"] += f" (the smallest eps that can be certified at this point is {result['gap'].epsilon:.3g})"
     result["trace"] = result.pop("trace")  # last, where it is shown last
     return result
 
@@ -182,6 +187,7 @@ def solve(
     seed: int = 0,
     linear_in_y: bool | None = None,
     with_value: bool | None = None,
+    grad_error: float | None = None,
     verbose: bool = False,
 ) -> Result:
     """Solve ``min over x, max over y, of f(x, y)`` to a certificate.
@@ -201,7 +207,7 @@ def solve(
     method : str
         ``"auto"`` needs no constants; ``standoff.methods()`` lists the others and what they assume.
     eps : float
-        Done once neither player is able to gain more than this by a first-order step of length ``radius``.
+        Done once the certificate says that neither player is able to gain more than this by a first-order step of length ``radius``.
     max_grads, max_iters, time_limit
         Most gradients of both players together, most outer iterations, most seconds.
     callback : callable, optional
@@ -214,14 +220,17 @@ def solve(
         Your word that ``f`` is linear in ``y``, which makes the inner player's answer exact.
     with_value : bool, optional
         ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called beside them.
+    grad_error : float, optional
+        Your bound of the distance of each computed gradient from the exact one. It is believed, and added to the bounds of the
+        certificate. Functions that return float32 get an estimate of it if you give none. Formula games bound their own errors.
     verbose : bool
         Show a progress bar: a line on stderr, a display in a notebook.
 
     Returns
     -------
     Result
-        ``x, y, fun, success, status, message, gap, nfev, njev_x, njev_y, nit, seconds, gradients, trace``. Counts are
-        what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
+        ``x, y, fun, success, status, message, gap, proof, warnings, nfev, njev_x, njev_y, nit, seconds, gradients, trace``. Counts
+        are what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
 
     Ctrl-C ends the run with the best point so far and ``status == "interrupted"``. An exception in your function ends it
     and is raised as it is.
@@ -239,19 +248,21 @@ def solve(
     progress = Progress() if verbose else None
     chosen = options(
         method, eps, radius=radius, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
-        check_every=check_every, mode=mode, params=params, constants=constants, seed=seed, callback=callback,
-        progress=progress,
+        check_every=check_every, mode=mode, params=params, constants=constants, seed=seed, grad_error=grad_error,
+        callback=callback, progress=progress,
     )  # fmt: skip
     core = getattr(f, "_core_game", None)
     if core is not None:
-        _refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
-        x, y = _start(f.x0 if x0 is None else x0, "x0"), _start(f.y0 if y0 is None else y0, "y0")
-        return finish(_played(core, x, y, chosen, progress), (x.shape, y.shape), gradients="exact")
+        refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
+        x, y = start_array(f.x0 if x0 is None else x0, "x0"), start_array(f.y0 if y0 is None else y0, "y0")
+        raw = _played(core, x, y, chosen, progress)
+        return finish(raw, (x.shape, y.shape), gradients="exact", warnings=noted(core, grad_error))
     if x0 is None or y0 is None:
         raise TypeError("give x0 and y0, where to begin")
-    x, y = _start(x0, "x0"), _start(y0, "y0")
+    x, y = start_array(x0, "x0"), start_array(y0, "y0")
     game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
-    return finish(_played(game.core, x, y, chosen, progress), (x.shape, y.shape), gradients=game.gradients)
+    raw = _played(game.core, x, y, chosen, progress)
+    return finish(raw, (x.shape, y.shape), gradients=game.gradients, warnings=noted(game.core, grad_error))
 
 
 def _played(core: _core.Game, x: Array, y: Array, chosen: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
@@ -262,48 +273,6 @@ def _played(core: _core.Game, x: Array, y: Array, chosen: dict[str, Any], progre
             progress.close()
 
 
-def _refuse_beside_game(*given: Any) -> None:
+def refuse_beside_game(*given: Any) -> None:
     if any(g is not None for g in given):
         raise TypeError("a Game brings its own sets and gradients; give functions instead to choose others")
-
-
-def gap(
-    f: Any,
-    x: ArrayLike,
-    y: ArrayLike,
-    x_set: ConvexSet | None = None,
-    y_set: ConvexSet | None = None,
-    grad_x: Function | None = None,
-    grad_y: Function | None = None,
-    *,
-    radius: float = 1.0,
-    check_gradients: bool = False,
-    with_value: bool | None = None,
-) -> Result:
-    """Certify any point, wherever it comes from: how much could either player still gain to first order?
-
-    The result has ``fun``, ``gap`` (a ``Certificate``), ``outside`` (the distances of x and y from their sets; a point
-    that is clearly outside has no gap, the bounds are NaN) and ``gradients``. With ``check_gradients`` up to 200
-    coordinates of each gradient are compared with central differences, and ``disagreement`` is the largest found.
-
-    >>> import standoff
-    >>> r = standoff.gap(lambda x, y: x[0] * y[0], [0.25], [0.0], standoff.Box(-1, 1), standoff.Box(-1, 1),
-    ...                  grad_x=lambda x, y: y, grad_y=lambda x, y: x)
-    >>> r.gap.x_upper, round(r.gap.y_upper, 9)
-    (0.0, 0.25)
-    """
-    x, y = _start(x, "x"), _start(y, "y")
-    core = getattr(f, "_core_game", None)
-    if core is not None:
-        _refuse_beside_game(x_set, y_set, grad_x, grad_y, with_value)
-        gradients = "exact"
-    else:
-        game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, None)
-        core, gradients = game.core, game.gradients
-    fun, bounds, outside, apart = core.gap(flat(x), flat(y), float(radius), bool(check_gradients))
-    result = Result(fun=fun, gap=Certificate(*bounds), outside=outside, gradients=gradients)
-    if apart is not None:
-        result["disagreement"] = apart
-    if not all(distance <= 1e-8 * (1 + float(np.linalg.norm(v))) for distance, v in zip(outside, (x, y), strict=True)):
-        warnings.warn(f"the point is outside its sets by {outside}: project it first", stacklevel=2)
-    return result

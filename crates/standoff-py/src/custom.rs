@@ -1,5 +1,6 @@
 //! A set whose projection is a function in Python.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
@@ -8,6 +9,10 @@ use pyo3::prelude::*;
 use standoff::sets::ConvexSet;
 
 use crate::functions::shape;
+use crate::precision::unit_of;
+
+/// Rounding units in the error of a projection that was computed with `float32`.
+const ROUNDINGS: f64 = 8.0;
 
 /// The function, and the first exception that it raised: a projection cannot fail, so everything is NaN until somebody asks.
 pub(crate) struct Custom {
@@ -15,7 +20,11 @@ pub(crate) struct Custom {
     pub(crate) project: Py<PyAny>,
     /// The user's word on the distance between two points; infinite if there is none.
     pub(crate) diameter: f64,
-    pub(crate) raised: Mutex<Option<PyErr>>,
+    /// The user's word on how far a projection may be from the nearest point.
+    pub(crate) accuracy: f64,
+    /// The bits of the largest rounding error of a projection that was returned as `float32`; 0 for `float64`.
+    rounding: AtomicU64,
+    raised: Mutex<Option<PyErr>>,
 }
 
 impl std::fmt::Debug for Custom {
@@ -25,6 +34,23 @@ impl std::fmt::Debug for Custom {
 }
 
 impl Custom {
+    pub(crate) fn new(dim: usize, project: Py<PyAny>, diameter: f64, accuracy: f64) -> Self {
+        Self { dim, project, diameter, accuracy, rounding: AtomicU64::new(0), raised: Mutex::new(None) }
+    }
+
+    /// The rounding error of projections that were returned with fewer digits than `float64`.
+    fn rounding(&self) -> f64 {
+        f64::from_bits(self.rounding.load(Ordering::Relaxed))
+    }
+
+    /// Keeps the rounding error of a projected point, a few units of its size.
+    fn notice(&self, unit: f64, projected: &[f64]) {
+        let error = ROUNDINGS * unit * standoff::ops::norm(projected);
+        if error > self.rounding() && error.is_finite() {
+            self.rounding.store(error.to_bits(), Ordering::Relaxed);
+        }
+    }
+
     /// The exception, if there was one.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -32,6 +58,7 @@ impl Custom {
 
     fn call(&self, py: Python<'_>, v: &mut [f64]) -> PyResult<()> {
         let got = self.project.bind(py).call1((PyArray1::from_slice(py, v),))?;
+        let unit = unit_of(&got);
         let got = py.import("numpy")?.call_method1("ascontiguousarray", (got, "float64"))?;
         let got = got.cast_into::<PyArrayDyn<f64>>()?;
         if got.len() != v.len() {
@@ -41,6 +68,9 @@ impl Custom {
             )));
         }
         v.copy_from_slice(got.try_readonly()?.as_slice()?);
+        if unit > 0.0 {
+            self.notice(unit, v);
+        }
         Ok(())
     }
 }
@@ -79,5 +109,9 @@ impl ConvexSet<f64> for Projected {
 
     fn diameter(&self) -> f64 {
         self.0.diameter
+    }
+
+    fn accuracy(&self) -> f64 {
+        self.0.accuracy + self.0.rounding()
     }
 }

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 use standoff::{Game, Need, Set};
 
+use crate::precision::{Precision, unit_of};
 use crate::slot::Slot;
 use crate::watch::{Called, Watch};
 
@@ -70,6 +71,7 @@ pub(crate) struct Functions {
     y: Side,
     /// f at the pair, once somebody asked.
     known: Option<f64>,
+    precision: Precision,
     watch: Arc<Watch>,
 }
 
@@ -84,7 +86,7 @@ impl Functions {
         let [x, y] = sets;
         let ascontiguousarray = py.import("numpy")?.getattr("ascontiguousarray")?.unbind();
         let (x, y) = (Side::new(py, x, shapes[0])?, Side::new(py, y, shapes[1])?);
-        Ok(Self { callables, ascontiguousarray, x, y, known: None, watch })
+        Ok(Self { callables, ascontiguousarray, x, y, known: None, precision: Precision::default(), watch })
     }
 
     fn side(&mut self, player: Player) -> &mut Side {
@@ -111,9 +113,27 @@ impl Functions {
         if let Some(value) = self.known {
             return Ok(value);
         }
-        let value = number("f", &self.call(py, Called::Value)?)?;
+        let got = self.call(py, Called::Value)?;
+        let value = self.number("f", &got)?;
         self.known = Some(value);
         Ok(value)
+    }
+
+    /// A number that a function returned, and the precision that it has.
+    fn number(&mut self, name: &str, got: &Bound<'_, PyAny>) -> PyResult<f64> {
+        if !got.is_instance_of::<PyFloat>() {
+            self.notice(got);
+        }
+        number(name, got)
+    }
+
+    /// Takes notice of the precision of a result that is not plain `float64`.
+    fn notice(&mut self, got: &Bound<'_, PyAny>) {
+        let unit = unit_of(got);
+        if unit > self.precision.unit() {
+            self.precision.notice(unit);
+            self.watch.set_unit(unit);
+        }
     }
 
     /// The gradient in one player, and f.
@@ -128,7 +148,7 @@ impl Functions {
         let mut got = self.call(py, which)?;
         if self.callables.with_value {
             let (value, gradient) = pair(name, &got)?;
-            self.known = Some(number(name, &value)?);
+            self.known = Some(self.number(name, &value)?);
             got = gradient;
         }
         self.copy_gradient(name, player, &got, out)?;
@@ -142,7 +162,10 @@ impl Functions {
         let array = match got.cast::<PyArrayDyn<f64>>() {
             Ok(array) if array.is_c_contiguous() => array.clone(),
             // Makes an array of shape (1,) of a number.
-            _ => self.ascontiguousarray.bind(py).call1((got, "float64"))?.cast_into::<PyArrayDyn<f64>>()?,
+            _ => {
+                self.notice(got);
+                self.ascontiguousarray.bind(py).call1((got, "float64"))?.cast_into::<PyArrayDyn<f64>>()?
+            }
         };
         let want = self.side(player).slot.shape();
         let single = array.len() == 1 && out.len() == 1;
@@ -162,9 +185,10 @@ impl Functions {
         let middle = self.f(py)?;
         let centre = self.side(player).at.clone();
         let mut moved = centre.clone();
+        let unit = if self.precision.unit() > 0.0 { 2.0 * self.precision.unit() } else { f64::EPSILON };
         for (i, slope) in out.iter_mut().enumerate() {
             // The cube root of the rounding unit balances truncation against cancellation.
-            let h = f64::EPSILON.cbrt() * if centre[i].abs() > 1.0 { centre[i].abs() } else { 1.0 };
+            let h = unit.cbrt() * if centre[i].abs() > 1.0 { centre[i].abs() } else { 1.0 };
             let ends = [centre[i] - h, centre[i] + h];
             let mut values = [0.0; 2];
             for (end, value) in ends.iter().zip(&mut values) {
@@ -183,6 +207,33 @@ impl Functions {
         self.side(player).move_to(&centre);
         self.known = Some(middle);
         Ok(middle)
+    }
+
+    /// The gradient in one player, and f. The error of results with fewer digits than `float64` is estimated now and then.
+    fn watched_gradient(&mut self, py: Python<'_>, player: Player, out: &mut [f64]) -> PyResult<f64> {
+        let value = self.gradient(py, player, out)?;
+        if self.precision.is_due(player as usize, out) {
+            self.estimate_error(py, player, out, value)?;
+        }
+        Ok(value)
+    }
+
+    /// Compares a gradient with the one at a point that differs by rounding, inside the sets.
+    fn estimate_error(&mut self, py: Python<'_>, player: Player, gradient: &[f64], value: f64) -> PyResult<()> {
+        let (x, y) = (self.x.at.clone(), self.y.at.clone());
+        for side in [&mut self.x, &mut self.y] {
+            let mut beside = self.precision.beside(&side.at);
+            side.set.project(&mut beside);
+            side.move_to(&beside);
+        }
+        self.known = None;
+        let mut near = vec![f64::NAN; gradient.len()];
+        let value_near = self.gradient(py, player, &mut near)?;
+        self.x.move_to(&x);
+        self.y.move_to(&y);
+        self.known = Some(value);
+        self.precision.learn(player as usize, [gradient, &near], [value, value_near]);
+        Ok(())
     }
 
     /// Takes the lock and runs `task`; an exception is kept, and everything is NaN from then on.
@@ -226,7 +277,7 @@ impl Game for Functions {
             self.known = None;
         }
         out.fill(f64::NAN);
-        self.guarded(|game, py| game.gradient(py, Player::X, out))
+        self.guarded(|game, py| game.watched_gradient(py, Player::X, out))
     }
 
     fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
@@ -234,11 +285,19 @@ impl Game for Functions {
             self.known = None;
         }
         out.fill(f64::NAN);
-        self.guarded(|game, py| game.gradient(py, Player::Y, out))
+        self.guarded(|game, py| game.watched_gradient(py, Player::Y, out))
     }
 
     fn linear_in_y(&self) -> bool {
         self.callables.linear_in_y
+    }
+
+    fn grad_error(&self) -> f64 {
+        self.precision.grad_error()
+    }
+
+    fn value_error(&self) -> f64 {
+        self.precision.value_error()
     }
 }
 

@@ -7,29 +7,23 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff::check::derivatives;
 use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
-use standoff::gap::{Ask, Gauge, Side};
-use standoff::{
-    Certificate, Constants, Error, Game, Gap, Need, Point, Settings, Solution, StopReason, ops, solve_with, zoo,
-};
+use standoff::{Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
 
 use crate::bad_input;
+use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
 use crate::custom::Custom;
 use crate::functions::{Callables, Functions};
 use crate::options::Options;
-use crate::result::{Bounds, Listener, bounds, dictionary};
+use crate::precision::name_of;
+use crate::result::{Listener, dictionary};
 use crate::sets::PySet;
 use crate::watch::{Attentive, Watch};
 
 /// Points looked at for estimated constants: as many as the command looks at.
 const SAMPLES: u64 = 100;
-/// Coordinates of each player whose derivative is compared: as many as the command compares.
-const COMPARED: usize = 200;
-/// A point may be this far outside its set, relative to its size: rounding, and the accuracy of a projection onto a polyhedron.
-const ROUNDING: f64 = 1e-8;
 
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Shared = Box<dyn Game<Real = f64> + Send>;
@@ -38,8 +32,6 @@ type Arrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// f and its two gradients.
 type Evaluated<'py> = (f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
-/// f, the certificate, how far either player is outside, and the disagreement of the gradients where it was asked for.
-type Certified = (f64, Bounds, (f64, f64), Option<(f64, f64)>);
 
 /// A game, which one run at a time may play.
 #[pyclass(name = "Game", module = "standoff._core", frozen)]
@@ -50,6 +42,8 @@ pub(crate) struct PyGame {
     start: Option<Point<f64>>,
     constants: Option<Constants>,
     answers: Vec<Point<f64>>,
+    /// Whether the game bounds the errors of its gradients itself.
+    encloses: bool,
     notes: Notes,
     /// Sets that are functions of Python's, which may raise too.
     customs: Vec<Arc<Custom>>,
@@ -67,7 +61,8 @@ impl PyGame {
     fn new(game: Shared, watch: Arc<Watch>) -> Self {
         let dims = [game.x_set().dim(), game.y_set().dim()];
         let (start, constants, answers, notes) = (None, None, Vec::new(), Notes::default());
-        Self { game: Mutex::new(game), dims, watch, start, constants, answers, notes, customs: Vec::new() }
+        let (encloses, customs) = (false, Vec::new());
+        Self { game: Mutex::new(game), dims, watch, start, constants, answers, encloses, notes, customs }
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
@@ -97,13 +92,24 @@ impl PyGame {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        task: impl Send + FnOnce(&mut (dyn Game<Real = f64> + Send)) -> T,
+        grad_error: Option<f64>,
+        task: impl Send + FnOnce(&mut Attentive<'_>) -> T,
     ) -> PyResult<T> {
+        let grad_error = self.stated(grad_error)?;
         let mut guard = self.lock()?;
         let game = &mut **guard;
         self.watch.begin();
-        let done = py.detach(|| task(game));
+        let done = py.detach(|| task(&mut Attentive::new(game, &self.watch).stating(grad_error)));
         self.raised().map_or(Ok(done), Err)
+    }
+
+    /// The user's bound of the errors of the gradients, checked; a game that bounds them itself needs none.
+    fn stated(&self, grad_error: Option<f64>) -> PyResult<Option<f64>> {
+        if let Some(value) = grad_error.filter(|e| !(*e >= 0.0 && e.is_finite())) {
+            let want = "zero or a positive number";
+            return Err(bad_input(Error::Setting { name: "grad_error", value, want }));
+        }
+        Ok(grad_error.filter(|_| !self.encloses))
     }
 }
 
@@ -160,7 +166,7 @@ impl PyGame {
             warnings: game.warnings().to_vec(),
         };
         let (start, constants) = (Some(game.start()), game.constants());
-        Ok(Self { start, constants, notes, ..Self::new(Box::new(game), Arc::default()) })
+        Ok(Self { start, constants, notes, encloses: true, ..Self::new(Box::new(game), Arc::default()) })
     }
 
     #[getter]
@@ -183,6 +189,18 @@ impl PyGame {
         self.notes.warnings.clone()
     }
 
+    /// Whether it bounds the errors of its gradients itself.
+    #[getter]
+    fn encloses(&self) -> bool {
+        self.encloses
+    }
+
+    /// The dtype that its functions returned, if it has fewer digits than `float64`.
+    #[getter]
+    fn low_precision(&self) -> Option<&'static str> {
+        name_of(self.watch.unit())
+    }
+
     #[getter]
     fn start<'py>(&self, py: Python<'py>) -> Option<Arrays<'py>> {
         self.start.as_ref().map(|z| arrays(py, z))
@@ -196,31 +214,34 @@ impl PyGame {
     /// `f`, `grad_x f` and `grad_y f` at a pair.
     fn evaluate<'py>(&self, py: Python<'py>, x: Vector<'_>, y: Vector<'_>) -> PyResult<Evaluated<'py>> {
         let z = self.point(x, y)?;
-        let (value, gx, gy) = self.with(py, |game| gradients(game, &z))?;
+        let (value, gx, gy) = self.with(py, None, |game| gradients(game, &z))?;
         Ok((value, PyArray1::from_vec(py, gx), PyArray1::from_vec(py, gy)))
     }
 
     /// Measures any point.
-    fn gap(&self, py: Python<'_>, x: Vector<'_>, y: Vector<'_>, radius: f64, compare: bool) -> PyResult<Certified> {
-        if !(radius > 0.0 && radius.is_finite()) {
-            return Err(bad_input(Error::Setting { name: "radius", value: radius, want: "a positive number" }));
-        }
+    fn certify<'py>(
+        &self,
+        py: Python<'py>,
+        x: Vector<'_>,
+        y: Vector<'_>,
+        request: CertifyRequest,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let z = self.point(x, y)?;
-        self.with(py, |game| {
-            let (value, gx, gy) = gradients(game, &z);
-            let mut gauge = Gauge::new(radius);
-            let mut x = gauge.measure(game.x_set(), &z.x, &gx, Side::Min, Ask::Exact);
-            let mut y = gauge.measure(game.y_set(), &z.y, &gy, Side::Max, Ask::Exact);
-            let outside = (game.x_set().distance(&z.x), game.y_set().distance(&z.y));
-            // Even where a gradient is zero, a point outside its set is no equilibrium.
-            for (gap, distance, v) in [(&mut x, outside.0, &z.x), (&mut y, outside.1, &z.y)] {
-                if !(distance <= ROUNDING * (1.0 + ops::norm(v))) {
-                    *gap = Gap::UNKNOWN;
-                }
-            }
-            let apart = compare.then(|| derivatives(game, &z, COMPARED)).map(|d| (d.x, d.y));
-            (value, bounds(&Certificate { x, y, radius }), outside, apart)
-        })
+        let found = self.with(py, request.grad_error, |game| certified(game, &z, &request))?;
+        found.map_err(bad_input)?.dictionary(py)
+    }
+
+    /// Compares a claim about a point with the game.
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        x: Vector<'_>,
+        y: Vector<'_>,
+        request: VerifyRequest,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let z = self.point(x, y)?;
+        let verdict = self.with(py, request.grad_error, |game| verified(game, &z, &request))?;
+        verdict_dictionary(py, &verdict.map_err(bad_input)?)
     }
 
     /// Plays the game.
@@ -232,6 +253,7 @@ impl PyGame {
         options: Options,
     ) -> PyResult<Bound<'py, PyDict>> {
         let start = self.point(x, y)?;
+        let grad_error = self.stated(options.grad_error)?;
         let mut guard = self.lock()?;
         let game = &mut **guard;
         self.watch.begin();
@@ -247,7 +269,7 @@ impl PyGame {
         settings.interrupt = Some(self.watch.flag());
         let mut listener = Listener { records: Vec::new(), callback: options.callback.as_ref(), watch: &self.watch };
         let solved = py.detach(|| {
-            let mut game = Attentive::new(game, &self.watch);
+            let mut game = Attentive::new(game, &self.watch).stating(grad_error);
             play(&mut game, &start, &settings, &mut listener)
         });
         let solution = self.judge(py, solved)?;
@@ -288,7 +310,7 @@ fn play(
     solve_with(game, start, method.as_mut(), settings, listener)
 }
 
-fn gradients(game: &mut (dyn Game<Real = f64> + Send), z: &Point<f64>) -> (f64, Vec<f64>, Vec<f64>) {
+fn gradients(game: &mut Attentive<'_>, z: &Point<f64>) -> (f64, Vec<f64>, Vec<f64>) {
     let (mut gx, mut gy) = (vec![0.0; z.x.len()], vec![0.0; z.y.len()]);
     game.fix(&z.x, Need::Gradients);
     let value = game.grad_x(&z.y, &mut gx);

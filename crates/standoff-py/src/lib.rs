@@ -5,6 +5,7 @@
 
 #![allow(clippy::needless_pass_by_value)] // what Python hands over arrives by value
 
+mod certify;
 mod custom;
 mod data;
 mod fair;
@@ -12,6 +13,7 @@ mod functions;
 mod game;
 mod network;
 mod options;
+mod precision;
 mod race;
 mod result;
 mod robust;

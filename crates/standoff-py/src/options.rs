@@ -18,6 +18,7 @@ pub(crate) struct Options {
     max_iters: Option<u64>,
     time_limit: Option<f64>,
     check_every: u64,
+    pub(crate) grad_error: Option<f64>,
     theory: bool,
     params: HashMap<String, f64>,
     pub(crate) constants: HashMap<String, f64>,

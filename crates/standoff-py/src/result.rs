@@ -8,11 +8,12 @@ use standoff::{Certificate, Observer, Record, Solution, StopReason};
 
 use crate::watch::Watch;
 
-/// `(x.lower, x.upper, y.lower, y.upper, radius)`.
-pub(crate) type Bounds = (f64, f64, f64, f64, f64);
+/// `(x.lower, x.upper, y.lower, y.upper, radius, proof, outside)`.
+pub(crate) type Bounds = (f64, f64, f64, f64, f64, &'static str, (f64, f64));
 
 pub(crate) fn bounds(c: &Certificate) -> Bounds {
-    (c.x.lower, c.x.upper, c.y.lower, c.y.upper, c.radius)
+    let outside = (c.outside[0], c.outside[1]);
+    (c.x.lower, c.x.upper, c.y.lower, c.y.upper, c.radius, c.proof.name(), outside)
 }
 
 /// Keeps every record, and calls the user's callback.

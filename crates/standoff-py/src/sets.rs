@@ -1,6 +1,6 @@
 //! Sets: built from Python's numbers, and kept as a recipe too, because a product wants parts of its own.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -137,14 +137,18 @@ impl PySet {
     }
 
     #[staticmethod]
-    fn custom(dim: usize, project: Py<PyAny>, diameter: f64) -> PyResult<Self> {
+    fn custom(dim: usize, project: Py<PyAny>, diameter: f64, accuracy: f64) -> PyResult<Self> {
         if dim == 0 || !(diameter >= 0.0) {
             let why = format!(
                 "custom: dimension {dim} and diameter {diameter}: want at least 1, and zero or a positive number"
             );
             return Err(PyValueError::new_err(why));
         }
-        Self::of(Recipe::Custom(Arc::new(Custom { dim, project, diameter, raised: Mutex::new(None) })))
+        if !(accuracy >= 0.0 && accuracy.is_finite()) {
+            let why = format!("custom: accuracy = {accuracy} is not allowed: it must be zero or a positive number");
+            return Err(PyValueError::new_err(why));
+        }
+        Self::of(Recipe::Custom(Arc::new(Custom::new(dim, project, diameter, accuracy))))
     }
 
     #[getter]

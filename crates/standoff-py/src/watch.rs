@@ -5,17 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use standoff::{Game, Need, Set};
+use standoff::enclosure::{EnclosedGradients, Precision, Slopes};
+use standoff::{Game, Need, Point, Set};
 
 /// How often signals are looked for while Rust computes.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The first exception of a run, the flag that ends it, and how often Python was called.
+/// The first exception of a run, the flag that ends it, how often Python was called, and the precision of what it returned.
 #[derive(Default)]
 pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
     error: Mutex<Option<PyErr>>,
     calls: [AtomicU64; 3],
+    /// The bits of the rounding unit; 0 for `float64`.
+    unit: AtomicU64,
 }
 
 /// Which of the user's functions.
@@ -55,6 +58,16 @@ impl Watch {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Keeps the rounding unit of the results.
+    pub(crate) fn set_unit(&self, unit: f64) {
+        self.unit.store(unit.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The rounding unit of the results; 0 for `float64`.
+    pub(crate) fn unit(&self) -> f64 {
+        f64::from_bits(self.unit.load(Ordering::Relaxed))
+    }
+
     /// Counts a call of the user's function.
     pub(crate) fn count(&self, which: Called) {
         self.calls[which as usize].fetch_add(1, Ordering::Relaxed);
@@ -71,11 +84,18 @@ pub(crate) struct Attentive<'g> {
     game: &'g mut (dyn Game<Real = f64> + Send),
     watch: &'g Watch,
     looked: Instant,
+    /// The user's bound of the errors of the gradients, which replaces the game's.
+    grad_error: Option<f64>,
 }
 
 impl<'g> Attentive<'g> {
     pub(crate) fn new(game: &'g mut (dyn Game<Real = f64> + Send), watch: &'g Watch) -> Self {
-        Self { game, watch, looked: Instant::now() }
+        Self { game, watch, looked: Instant::now(), grad_error: None }
+    }
+
+    /// With the user's bound of the errors of the gradients, if there is one.
+    pub(crate) fn stating(self, grad_error: Option<f64>) -> Self {
+        Self { grad_error, ..self }
     }
 
     fn look(&mut self) {
@@ -122,6 +142,19 @@ impl Game for Attentive<'_> {
 
     fn linear_in_y(&self) -> bool {
         self.game.linear_in_y()
+    }
+
+    fn enclose(&mut self, z: &Point<f64>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {
+        self.look();
+        self.game.enclose(z, precision, slopes)
+    }
+
+    fn grad_error(&self) -> f64 {
+        self.grad_error.unwrap_or_else(|| self.game.grad_error())
+    }
+
+    fn value_error(&self) -> f64 {
+        self.game.value_error()
     }
 
     fn resample(&mut self, step: u64) -> bool {

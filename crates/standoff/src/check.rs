@@ -33,8 +33,9 @@ pub fn derivatives<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, most: usi
     game.grad_x(&z.y, &mut gx);
     game.grad_y(&z.y, &mut gy);
     let mut report = Derivatives::default();
+    let errors = Stated { value: game.value_error(), gradient: game.grad_error() };
     let mut x = z.x.clone();
-    report.x = compare(&mut report, &gx, &z.x, most, |i, v| {
+    report.x = compare(&mut report, (&gx, &z.x), errors, most, |i, v| {
         x[i] = v;
         game.fix(&x, Need::Values);
         let f = game.value(&z.y);
@@ -43,7 +44,7 @@ pub fn derivatives<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, most: usi
     });
     game.fix(&z.x, Need::Values);
     let mut y = z.y.clone();
-    report.y = compare(&mut report, &gy, &z.y, most, |i, v| {
+    report.y = compare(&mut report, (&gy, &z.y), errors, most, |i, v| {
         y[i] = v;
         let f = game.value(&y);
         y[i] = z.y[i];
@@ -52,11 +53,18 @@ pub fn derivatives<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, most: usi
     report
 }
 
+/// The errors that a game states of its values and gradients.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stated {
+    value: f64,
+    gradient: f64,
+}
+
 /// The worst relative disagreement over evenly spread coordinates; `f(i, v)` is the value with coordinate i set to v.
 fn compare<R: Real>(
     report: &mut Derivatives,
-    gradient: &[R],
-    at: &[R],
+    (gradient, at): (&[R], &[R]),
+    errors: Stated,
     most: usize,
     mut f: impl FnMut(usize, R) -> f64,
 ) -> f64 {
@@ -65,7 +73,8 @@ fn compare<R: Real>(
     let mut worst = 0.0;
     for k in 0..n.min(most) {
         let i = k * n / n.min(most);
-        let (slope, error) = central_difference(at[i], |v| f(i, v));
+        let (slope, error) = central_difference(at[i], errors.value, |v| f(i, v));
+        let error = error + errors.gradient;
         if !slope.is_finite() {
             report.skipped += 1;
             continue;
@@ -84,14 +93,17 @@ fn compare<R: Real>(
 /// The slope of `f` at `centre`, and how wrong it may be: rounding, and truncation as seen by doubling the step.
 ///
 /// Without the error a right gradient would be called wrong wherever values are large beside it, or f'' jumps.
-fn central_difference<R: Real>(centre: R, mut f: impl FnMut(R) -> f64) -> (f64, f64) {
+fn central_difference<R: Real>(centre: R, value_error: f64, mut f: impl FnMut(R) -> f64) -> (f64, f64) {
     let centre = centre.to_f64();
-    // The cube root of the rounding unit balances truncation against cancellation.
-    let h = R::UNIT_ROUNDOFF.cbrt() * centre.abs().max(1.0);
+    // The cube root of the rounding unit balances truncation against cancellation. Games that state an error of their values compute
+    // with single precision.
+    let unit = if value_error > 0.0 { <f32 as Real>::UNIT_ROUNDOFF } else { R::UNIT_ROUNDOFF };
+    let h = unit.cbrt() * centre.abs().max(1.0);
     let mut difference = |h: f64| {
         let (up, down) = (R::from_f64(centre + h), R::from_f64(centre - h));
         let (above, below, width) = (f(up), f(down), up.to_f64() - down.to_f64());
-        ((above - below) / width, 16.0 * R::UNIT_ROUNDOFF * (above.abs() + below.abs()) / width)
+        let rounding = 16.0 * R::UNIT_ROUNDOFF * (above.abs() + below.abs()) + 2.0 * value_error;
+        ((above - below) / width, rounding / width)
     };
     let (slope, rounding) = difference(h);
     let (wider, _) = difference(2.0 * h);
@@ -105,7 +117,7 @@ mod tests {
 
     /// The disagreement that `compare` finds for one coordinate.
     fn off(f: fn(f64) -> f64, at: f64, gradient: f64) -> f64 {
-        compare(&mut Derivatives::default(), &[gradient], &[at], 1, |_, v| f(v))
+        compare(&mut Derivatives::default(), (&[gradient], &[at]), Stated::default(), 1, |_, v| f(v))
     }
 
     #[test]

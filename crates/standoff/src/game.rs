@@ -62,6 +62,12 @@ pub trait Game {
         0.0
     }
 
+    /// How far a value may be from the exact one, beyond the rounding of [`Real`](Game::Real): for games that compute with fewer digits
+    /// than they return. Line searches take differences up to this for rounding.
+    fn value_error(&self) -> f64 {
+        0.0
+    }
+
     /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
     /// random state to save. Returns whether anything changed: `false` for a game without batches.
     fn resample(&mut self, _step: u64) -> bool {
@@ -112,6 +118,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
 
     fn grad_error(&self) -> f64 {
         (**self).grad_error()
+    }
+
+    fn value_error(&self) -> f64 {
+        (**self).value_error()
     }
 
     fn resample(&mut self, step: u64) -> bool {

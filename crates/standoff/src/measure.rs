@@ -3,12 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use crate::certify::{Certifier, Evidence, is_admissible, pull_inside};
+use crate::certify::{Certifier, Evidence, check_along, is_admissible, pull_inside};
 use crate::pair::PairGauge;
-use crate::{Error, Game, Need, Oracle, Point, Proof, Real, Record, Settings, StopReason, ops};
+use crate::{Certificate, Error, Game, Gap, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
 
 /// Unproven candidates after which a run ends.
 const MOST_UNPROVEN: u32 = 12;
+
+/// Gaps up to this many times the stated error of the gradients are not distinguished from 0.
+const WITHIN_ERROR: f64 = 2.0;
 
 /// Scratch for measuring.
 pub(crate) struct Meter<R> {
@@ -81,6 +84,26 @@ impl<R: Real> Meter<R> {
         Ok(Candidate::Unproven)
     }
 
+    /// Whether the measured gaps are within the error of the gradients that the game states; never if it states none.
+    pub(crate) fn within_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: &Certificate) -> bool {
+        let error = self.pair.radius * f.grad_error();
+        error > 0.0 && measured.epsilon() <= WITHIN_ERROR * error
+    }
+
+    /// A measurement with the error of the gradients that the game states.
+    pub(crate) fn with_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: Certificate) -> Certificate {
+        let error = self.pair.radius * f.grad_error();
+        let wider =
+            |gap: Gap| Gap { lower: if gap.lower > error { gap.lower - error } else { 0.0 }, upper: gap.upper + error };
+        Certificate { x: wider(measured.x), y: wider(measured.y), ..measured }
+    }
+
+    /// The end of a run whose gaps are within the stated error of the gradients, if that error alone exceeds eps.
+    pub(crate) fn lost_in_rounding<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, record: &Record) -> Option<StopReason> {
+        let hopeless = self.pair.radius * f.grad_error() >= self.eps && self.within_error(f, &record.certificate);
+        hopeless.then_some(StopReason::RoundingLimit)
+    }
+
     /// Why the last candidates were not proven, if there were any.
     pub(crate) fn obstacle(&self) -> Option<StopReason> {
         self.obstacle
@@ -97,7 +120,7 @@ impl<R: Real> Meter<R> {
         let mut point = z.clone();
         pull_inside(f.x_set(), &mut point.x);
         pull_inside(f.y_set(), &mut point.y);
-        self.certifier.check_projections(f, &point, (&self.pair.gx, &self.pair.gy))?;
+        check_along(f.game(), &point, (&self.pair.gx, &self.pair.gy), self.pair.radius)?;
         let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
             Some(evidence) => evidence,
             None => {
@@ -131,7 +154,7 @@ impl<R: Real> Meter<R> {
         if evidence.at_kink {
             return Some(StopReason::AtKink);
         }
-        let rounding = c.proof == Proof::Rigorous && !(evidence.rounding <= self.eps);
+        let rounding = !(evidence.rounding <= self.eps);
         Some(if rounding || self.unproven + 1 >= MOST_UNPROVEN {
             StopReason::RoundingLimit
         } else {

@@ -101,6 +101,23 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         self.game.linear_in_y()
     }
 
+    /// The error of its gradients that the game states.
+    pub fn grad_error(&self) -> f64 {
+        self.game.grad_error()
+    }
+
+    /// How far `<gradient, s>` may be off for a step `s` of this length, by the error that the game states.
+    pub(crate) fn error_over(&self, length: f64) -> f64 {
+        let error = self.game.grad_error();
+        // 0 times an infinite length is NaN.
+        if error > 0.0 { error * length } else { 0.0 }
+    }
+
+    /// The error of its values that the game states.
+    pub fn value_error(&self) -> f64 {
+        self.game.value_error()
+    }
+
     /// The counts so far.
     pub fn calls(&self) -> Calls {
         self.calls

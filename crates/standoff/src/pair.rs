@@ -6,7 +6,7 @@ use crate::{Certificate, Game, Need, Oracle, Point, Real};
 /// Measures pairs through an oracle, with the scratch space that takes.
 pub(crate) struct PairGauge<R> {
     gauge: Gauge<R>,
-    radius: f64,
+    pub(crate) radius: f64,
     /// The gradients at the pair measured last.
     pub(crate) gx: Vec<R>,
     pub(crate) gy: Vec<R>,

@@ -1,7 +1,7 @@
 //! What a run hands back.
 
 use crate::measure::Meter;
-use crate::{Calls, Certificate, Error, Game, Oracle, Point, Real, Record, StopReason};
+use crate::{Calls, Certificate, Diagnosis, Error, Game, Oracle, Point, Proof, Real, Record, StopReason};
 
 /// What a run hands back: the best measured pair, with its proof.
 #[derive(Debug, Clone)]
@@ -72,6 +72,9 @@ impl<R: Real> Best<R> {
         let kept = self.record.unwrap_or(*last);
         let record = Record { calls: last.calls, iteration: last.iteration, ..kept };
         let reason = match (reason, meter.obstacle()) {
+            (StopReason::Stalled(_), _) if meter.within_error(f, &kept.certificate) => StopReason::RoundingLimit,
+            // A method that compares values cannot go on where their stated error hides the differences.
+            (StopReason::Stalled(Diagnosis::NoProgress), _) if f.value_error() > 0.0 => StopReason::RoundingLimit,
             (StopReason::Stalled(_), Some(obstacle)) => obstacle,
             _ => reason,
         };
@@ -81,6 +84,11 @@ impl<R: Real> Best<R> {
         // A millionth more than measured is as good.
         let goal = kept.certificate.epsilon() * (1.0 + 1e-6);
         let (point, evidence) = meter.certify(f, &self.point, &record, goal)?;
+        if evidence.certificate.proof == Proof::AsComputed && !evidence.value.is_finite() {
+            // A game in another language that was interrupted cannot be asked again: the measurement itself is left.
+            let certificate = meter.with_error(f, record.certificate);
+            return Ok(Solution::new((self.point, Record { certificate, ..record }), reason, seconds));
+        }
         let record = Record { value: evidence.value, certificate: evidence.certificate, ..record };
         Ok(Solution::new((point, record), reason, seconds))
     }

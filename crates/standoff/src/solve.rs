@@ -41,7 +41,7 @@ pub fn solve_with<G: Game>(
                     return Ok(Solution::new(*pair, reason, clock.wall()));
                 }
             }
-            ended = settings.failed(&record).or(ended).or(asked);
+            ended = settings.failed(&record).or(ended).or_else(|| meter.lost_in_rounding(&f, &record)).or(asked);
             if last_pair {
                 ended = ended.or(Some(StopReason::MaxIterations));
             }

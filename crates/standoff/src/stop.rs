@@ -32,8 +32,8 @@ pub enum StopReason {
     Interrupted,
     /// The method cannot go on.
     Stalled(Diagnosis),
-    /// The gaps are at most eps as computed, but rounding errors of the gradients alone exceed eps: nothing smaller than the bounds of
-    /// the certificate can be proven at this point.
+    /// Rounding errors of the values or the gradients, as enclosed or as stated by the game, keep eps out of reach: nothing smaller than
+    /// the bounds of the certificate can be proven at this point.
     RoundingLimit,
     /// The gaps are at most eps for one slope of a kink that is met here, but not for all of them.
     AtKink,
@@ -84,7 +84,7 @@ impl StopReason {
                 "the schedule computed from the constants ended before eps was reached; are the constants valid for this game?"
             }
             Self::RoundingLimit => {
-                "rounding errors of f's gradients exceed eps here; ask for an eps above the bounds of X and Y, or rescale f and its variables"
+                "rounding errors of f and its gradients hide what is left to gain here; ask for an eps above the bounds of X and Y, or rescale f and its variables"
             }
             Self::AtKink => {
                 "a function with a kink (abs, max, min, norm, relu) is at its kink here, and eps holds for one of its slopes but not for all; use a smooth function, or start elsewhere"

@@ -15,6 +15,8 @@ mod verify;
 pub use inside::outside;
 pub(crate) use inside::pull_inside;
 pub use multipliers::Multiplier;
+pub(crate) use projection::check_along;
+pub use projection::check_projections;
 pub use verify::{Claim, Verdict, verify};
 
 use crate::enclosure::{EnclosedGradient, EnclosedGradients, Enclosure, KinkSlope, Number, Precision, Slopes};
@@ -59,7 +61,7 @@ pub struct Evidence {
     pub y: Option<Vec<Multiplier>>,
     /// The slopes used at kinks that are met exactly.
     pub slopes: Slopes,
-    /// What rounding of the game's own gradients costs the bounds of X and Y; 0 where that is not known.
+    /// What rounding of the game's own gradients costs the bounds of X and Y, as enclosed or as stated; 0 where that is not known.
     pub rounding: f64,
     /// Whether a bound covers several slopes of a kink.
     pub at_kink: bool,
@@ -161,7 +163,8 @@ impl<R: Real> Certifier<R> {
         let error = game.grad_error();
         let x = self.given(game.x_set(), &z.x, gx, Side::Min, error);
         let y = self.given(game.y_set(), &z.y, gy, Side::Max, error);
-        assemble(value, Proof::AsComputed, self.radius, (x, y))
+        let rounding = error * self.radius;
+        Evidence { rounding, ..assemble(value, Proof::AsComputed, self.radius, (x, y)) }
     }
 
     /// One player's gap for a gradient taken as it is.
@@ -314,6 +317,11 @@ fn assemble(value: f64, proof: Proof, radius: f64, (x, y): (Half, Half)) -> Evid
 }
 
 /// Whether a point may count as a point of its set: exactly inside, or within rounding of a simplex or an affine set.
+pub fn is_inside<R: Real>(set: &Set<R>, point: &[R]) -> bool {
+    is_admissible(set, point, outside(set, point))
+}
+
+/// As [`is_inside`], with the distance at hand.
 pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) -> bool {
     if outside == 0.0 {
         return true;

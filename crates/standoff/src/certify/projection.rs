@@ -2,8 +2,7 @@
 //! every `w` of the set. The points `w` that the projection produces itself are enough to find most mistakes; others show when the same
 //! point is projected twice, or when the middle of two points of the set is not in the set.
 
-use super::Certifier;
-use crate::{ConvexSet, Error, Game, Oracle, Point, Real, Set, ops};
+use crate::{ConvexSet, Error, Game, Point, Real, Set, ops};
 
 /// Violations up to this, relative to the numbers compared, are put down to rounding (for `f64`).
 const TOLERANCE_UNITS: f64 = 1e7;
@@ -20,18 +19,22 @@ const ALL_PAIRS: usize = 48;
 /// Beyond this dimension fewer points are tried: all pairs of points are compared.
 const LARGE: usize = 20_000;
 
-impl<R: Real> Certifier<R> {
-    /// Tries the projections of all sets that are known by nothing else, around a pair. The gradients give the directions of the
-    /// measurement; they need not be those of exactly this pair.
-    pub(crate) fn check_projections<G: Game<Real = R>>(
-        &self,
-        f: &Oracle<'_, G>,
-        z: &Point<R>,
-        (gx, gy): (&[R], &[R]),
-    ) -> Result<(), Error> {
-        check(f.x_set(), (&z.x, gx), self.radius, "x")?;
-        check(f.y_set(), (&z.y, gy), self.radius, "y")
-    }
+/// Tries the projections of all sets that are known by nothing else, around a pair and over steps of length `radius`. An error if a
+/// projection contradicts itself.
+pub fn check_projections<G: Game + ?Sized>(game: &G, z: &Point<G::Real>, radius: f64) -> Result<(), Error> {
+    let flat = Point { x: vec![G::Real::default(); z.x.len()], y: vec![G::Real::default(); z.y.len()] };
+    check_along(game, z, (&flat.x, &flat.y), radius)
+}
+
+/// As [`check_projections`], also along the gradients: these are the directions of the measurement.
+pub(crate) fn check_along<G: Game + ?Sized>(
+    game: &G,
+    z: &Point<G::Real>,
+    (gx, gy): (&[G::Real], &[G::Real]),
+    radius: f64,
+) -> Result<(), Error> {
+    check(game.x_set(), (&z.x, gx), radius, "x")?;
+    check(game.y_set(), (&z.y, gy), radius, "y")
 }
 
 fn check<R: Real>(set: &Set<R>, (point, g): (&[R], &[R]), radius: f64, player: &'static str) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Holding a claim against the game: everything is computed again, and every reason against the claim is collected.
 
-use super::{Certifier, check_point, is_admissible};
+use super::{Certifier, check_point, check_projections, is_admissible};
 use crate::check::{Derivatives, derivatives};
 use crate::{Certificate, Error, Game, Point};
 
@@ -61,9 +61,10 @@ impl Verdict {
     }
 }
 
-/// Computes everything again and compares. An error when the pair does not fit the game at all.
+/// Computes everything again and compares. An error when the pair does not fit the game at all, or a set's projection is none.
 pub fn verify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, claim: &Claim) -> Result<Verdict, Error> {
     check_point(game, point)?;
+    check_projections(game, point, claim.radius)?;
     let evidence = Certifier::new(claim.radius).certify(game, point);
     let derivatives = derivatives(game, point, COMPARED);
     let mut verdict = Verdict {

@@ -127,7 +127,12 @@ impl<R: Real> Projector<R> {
         // The stored x - tau g and its projection are off by a rounding; so is n, by that over tau.
         let length = length2.sqrt();
         let size = size + length;
-        let doubt = 4.0 * R::UNIT_ROUNDOFF * ((size / tau + g) * (seen.radius + length) + g * size);
+        let mut doubt = 4.0 * R::UNIT_ROUNDOFF * ((size / tau + g) * (seen.radius + length) + g * size);
+        let off = set.accuracy();
+        if off > 0.0 {
+            // With s off by `off`: radius ||s||/tau grows by radius off/tau, -<g, s> by ||g|| off, -||s||^2/tau by (2 ||s|| + off) off/tau.
+            doubt += off * ((seen.radius + 2.0 * length + off) / tau + g);
+        }
         Sums { length2, gain, residual2: length2 / (tau * tau), support, along: f64::NAN, speed2: f64::NAN, doubt }
     }
 

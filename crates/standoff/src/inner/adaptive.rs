@@ -9,6 +9,9 @@ use crate::{Game, Oracle, Real, StopReason, ops};
 /// Most steps for one answer that a method waits for.
 pub(crate) const MAX_STEPS: u64 = 10_000;
 
+/// An answer whose residual is at most this many times the stated error of the gradients is as good as any.
+const RESIDUAL_ERRORS: f64 = 2.0;
+
 /// What is wanted of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
@@ -105,6 +108,9 @@ impl<R: Real> Adaptive<R> {
         if f.linear_in_y() {
             return Ok(self.exact(f, y, regulariser, task));
         }
+        // A residual below the error of the gradients means nothing.
+        let smallest = RESIDUAL_ERRORS * f.grad_error();
+        let tolerance = if task.tolerance < smallest { smallest } else { task.tolerance };
         self.last.copy_from_slice(y);
         self.from.copy_from_slice(y);
         let mut m = Momentum { t: 1.0, fresh: false, value: f64::NAN };
@@ -112,7 +118,7 @@ impl<R: Real> Adaptive<R> {
         if !m.value.is_finite() {
             return Ok(Answer::Rejected);
         }
-        if m.value > task.reject + Self::NOISE * (task.reject.abs() + m.value.abs()) {
+        if m.value > task.reject + Self::NOISE * (task.reject.abs() + m.value.abs()) + 2.0 * f.value_error() {
             return Ok(Answer::Rejected);
         }
         if self.step == 0.0 {
@@ -130,9 +136,9 @@ impl<R: Real> Adaptive<R> {
             }
             let moved = ops::distance(&self.next, &self.from);
             let still = moved <= 4.0 * R::UNIT_ROUNDOFF * ops::norm(&self.from);
-            if moved / self.step <= task.tolerance || still {
+            if moved / self.step <= tolerance || still {
                 let r = self.residual(f, regulariser);
-                if r <= task.tolerance || still {
+                if r <= tolerance || still {
                     y.copy_from_slice(&self.next);
                     return Ok(Answer::Settled { value, residual: r });
                 }
@@ -211,7 +217,8 @@ impl<R: Real> Adaptive<R> {
             let gain = ops::sum_of(self.from.len(), |i| {
                 self.gradient[i].to_f64() * (self.next[i].to_f64() - self.from[i].to_f64())
             });
-            let noise = Self::NOISE * (at_from.abs() + value.abs());
+            // What rounding may explain: of the values, and of the gradient in `gain`.
+            let noise = Self::NOISE * (at_from.abs() + value.abs()) + 2.0 * f.value_error() + f.error_over(moved);
             let bend = moved * moved / (2.0 * self.step);
             if value > at_from + gain + noise {
                 self.convex_somewhere = true;
@@ -220,7 +227,7 @@ impl<R: Real> Adaptive<R> {
                 value >= at_from + gain - bend - noise
             } else {
                 // Differences of values drown in rounding: compare gradients instead.
-                value.is_finite() && self.bends_little(f, regulariser, bend)
+                value.is_finite() && self.bends_little(f, regulariser, bend, moved)
             };
             if fine {
                 return Some(value);
@@ -236,6 +243,7 @@ impl<R: Real> Adaptive<R> {
         f: &mut Oracle<'_, G>,
         regulariser: &Regulariser<R>,
         bend: f64,
+        moved: f64,
     ) -> bool {
         if bend == 0.0 {
             return true;
@@ -246,8 +254,8 @@ impl<R: Real> Adaptive<R> {
             (self.gradient[i].to_f64() - self.next_gradient[i].to_f64())
                 * (self.next[i].to_f64() - self.from[i].to_f64())
         });
-        // Curvature up to 1/step passes; below that, rounding of the gradients decides nothing.
-        turn <= 2.0 * bend
+        // Curvature up to 1/step passes; below that, rounding of the gradients decides nothing. Both may be off by the stated error.
+        turn <= 2.0 * bend + 2.0 * f.error_over(moved)
     }
 
     fn residual<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>) -> f64 {

@@ -192,6 +192,11 @@ impl<R: Real> Set<R> {
         self.inner().diameter()
     }
 
+    /// How far a projection may be from the nearest point, beyond rounding. 0 but for sets of one's own that state otherwise.
+    pub fn accuracy(&self) -> f64 {
+        self.inner().accuracy()
+    }
+
     /// How far `v` is from the set; NaN if `v` has a NaN. Allocates.
     pub fn distance(&self, v: &[R]) -> f64 {
         self.inner().distance(v)

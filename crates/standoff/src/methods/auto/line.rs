@@ -41,27 +41,28 @@ impl<R: Real> Line<R> {
         }
     }
 
-    pub(super) fn reset(&mut self, value: f64) {
+    pub(super) fn reset(&mut self, value: f64, error: f64) {
         self.recent = [f64::NEG_INFINITY; MEMORY];
         self.filled = 0;
         self.lowest = f64::INFINITY;
-        self.push(value);
+        self.push(value, error);
     }
 
-    pub(super) fn push(&mut self, value: f64) {
+    /// Keeps a value, of which the game states the error.
+    pub(super) fn push(&mut self, value: f64, error: f64) {
         self.recent[self.filled as usize % MEMORY] = value;
         self.filled += 1;
         self.value = value;
         self.idle += 1;
-        if value < self.lowest - Self::noise(value) {
+        if value < self.lowest - Self::noise(value, error) {
             self.lowest = value;
             self.idle = 0;
         }
     }
 
-    /// Rounding in a value.
-    pub(super) fn noise(value: f64) -> f64 {
-        8.0 * R::UNIT_ROUNDOFF * value.abs()
+    /// Rounding in a difference of values, with the error of a value that the game states.
+    pub(super) fn noise(value: f64, error: f64) -> f64 {
+        8.0 * R::UNIT_ROUNDOFF * value.abs() + 2.0 * error
     }
 
     /// The largest recent value. Every value pushed is finite.

@@ -99,16 +99,22 @@ impl<G: Game> Auto<G> {
             self.stage.size = f64::MIN_POSITIVE; // Y is one point: any regulariser will do
         }
         let slope = ops::norm(&self.pair.gx).max(ops::norm(&self.pair.gy));
-        self.regulariser.lambda = (64.0 * self.smallest_lambda()).max(slope / self.stage.size);
+        self.regulariser.lambda = (64.0 * self.smallest_lambda(f)).max(slope / self.stage.size);
         if !self.regulariser.lambda.is_finite() {
             return Err(StopReason::NonFinite);
         }
         Ok(())
     }
 
+    /// The accuracy to aim at: eps, or what the stated error of the gradients allows.
+    fn reachable(&self, f: &Oracle<'_, G>) -> f64 {
+        let error = self.pair.radius * f.grad_error();
+        if error > self.eps { error } else { self.eps }
+    }
+
     /// With this lambda the regulariser costs Y at most eps/2.
-    fn smallest_lambda(&self) -> f64 {
-        self.eps / (2.0 * self.stage.size)
+    fn smallest_lambda(&self, f: &Oracle<'_, G>) -> f64 {
+        self.reachable(f) / (2.0 * self.stage.size)
     }
 
     /// X and Y of the original game at the current pair, from gradients already there.
@@ -123,7 +129,7 @@ impl<G: Game> Auto<G> {
         let gap = if x >= y { x } else { y };
         self.note(gap)?;
         self.stage.start_gap = gap;
-        let floor = 0.5 * self.eps;
+        let floor = 0.5 * self.reachable(f);
         self.stage.goal = if self.stage.frozen { floor } else { floor.max(STAGE_SHARE * gap) };
         self.stage.fails = 0;
         self.stage.open = true;
@@ -144,7 +150,7 @@ impl<G: Game> Auto<G> {
         match self.inner.run(f, &mut z.y, &self.regulariser, Task::to(tolerance))? {
             Answer::Settled { value, residual } => {
                 self.line.residual = residual;
-                self.line.reset(value);
+                self.line.reset(value, f.value_error());
             }
             Answer::Rejected => return Err(StopReason::NonFinite),
             Answer::Failed => return Err(self.diagnosis()),
@@ -196,7 +202,7 @@ impl<G: Game> Auto<G> {
         self.regulariser.centre.copy_from_slice(&z.y);
         let halved = x <= 0.5 * self.stage.start_gap && y <= 0.5 * self.stage.start_gap;
         if !halved {
-            let smallest = self.smallest_lambda();
+            let smallest = self.smallest_lambda(f);
             self.regulariser.lambda *= 0.25;
             if self.regulariser.lambda <= smallest {
                 self.regulariser.lambda = smallest;
@@ -242,7 +248,8 @@ impl<G: Game> Auto<G> {
         let tolerance = (0.25 * self.stage.goal).min((0.1 * lambda * -slope).sqrt());
         let mut length = 1.0;
         for halving in 0..30 {
-            let most = self.line.ceiling() + ARMIJO * length * slope + Line::<G::Real>::noise(self.line.value);
+            let noise = Line::<G::Real>::noise(self.line.value, f.value_error());
+            let most = self.line.ceiling() + ARMIJO * length * slope + noise;
             ops::add_scaled(&mut self.line.trial.x, &z.x, length, &self.line.direction);
             self.line.trial.y.copy_from_slice(&z.y);
             f.at(&self.line.trial.x, Need::Gradients);
@@ -250,7 +257,7 @@ impl<G: Game> Auto<G> {
             for _ in 0..9 {
                 match self.inner.run(f, &mut self.line.trial.y, &self.regulariser, task)? {
                     Answer::Settled { value, residual } if value + residual * residual / (2.0 * lambda) <= most => {
-                        self.line.push(value);
+                        self.line.push(value, f.value_error());
                         self.line.residual = residual;
                         return Ok(Some(length));
                     }

@@ -1,0 +1,100 @@
+//! Certificates and verdicts of any point, as dictionaries.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use standoff::certify::{check_projections, evidence, is_inside};
+use standoff::check::derivatives;
+use standoff::{Certificate, Claim, Error, Game, Gap, Point, Verdict, verify};
+
+use crate::result::bounds;
+
+/// Coordinates of each player whose derivative is compared: as many as the command compares.
+const COMPARED: usize = 200;
+
+/// What is wanted of a certificate.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct CertifyRequest {
+    radius: f64,
+    /// Compare the gradients with central differences.
+    compare: bool,
+    pub(crate) grad_error: Option<f64>,
+}
+
+/// A certificate of a point, with what was measured beside it.
+pub(crate) struct Certified {
+    value: f64,
+    certificate: Certificate,
+    apart: Option<(f64, f64)>,
+}
+
+/// What is claimed of a point.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct VerifyRequest {
+    eps: f64,
+    radius: f64,
+    fun: Option<f64>,
+    gap: Option<(f64, f64)>,
+    pub(crate) grad_error: Option<f64>,
+}
+
+/// Measures a point. One outside its set has no gap: even where a gradient is zero, it is no equilibrium.
+pub(crate) fn certified(
+    game: &mut dyn Game<Real = f64>,
+    z: &Point<f64>,
+    request: &CertifyRequest,
+) -> Result<Certified, Error> {
+    check_positive("radius", request.radius)?;
+    check_projections(game, z, request.radius)?;
+    let found = evidence(game, z, request.radius);
+    let mut certificate = found.certificate;
+    if !is_inside(game.x_set(), &z.x) {
+        certificate.x = Gap::UNKNOWN;
+    }
+    if !is_inside(game.y_set(), &z.y) {
+        certificate.y = Gap::UNKNOWN;
+    }
+    let apart = request.compare.then(|| derivatives(game, z, COMPARED)).map(|d| (d.x, d.y));
+    Ok(Certified { value: found.value, certificate, apart })
+}
+
+impl Certified {
+    pub(crate) fn dictionary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = PyDict::new(py);
+        all.set_item("fun", self.value)?;
+        all.set_item("gap", bounds(&self.certificate))?;
+        all.set_item("disagreement", self.apart)?;
+        Ok(all)
+    }
+}
+
+/// Compares a claim with what the library finds.
+pub(crate) fn verified(
+    game: &mut dyn Game<Real = f64>,
+    z: &Point<f64>,
+    request: &VerifyRequest,
+) -> Result<Verdict, Error> {
+    check_positive("eps", request.eps)?;
+    check_positive("radius", request.radius)?;
+    let gap = [request.gap.map(|g| g.0), request.gap.map(|g| g.1)];
+    verify(game, z, &Claim { eps: request.eps, radius: request.radius, value: request.fun, gap })
+}
+
+pub(crate) fn verdict_dictionary<'py>(py: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    all.set_item("verified", verdict.verified())?;
+    all.set_item("reasons", verdict.failures.clone())?;
+    all.set_item("fun", verdict.value)?;
+    all.set_item("gap", bounds(&verdict.certificate))?;
+    all.set_item("at_kink", verdict.at_kink)?;
+    all.set_item("disagreement", (verdict.derivatives.x, verdict.derivatives.y))?;
+    Ok(all)
+}
+
+fn check_positive(name: &'static str, value: f64) -> Result<(), Error> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::Setting { name, value, want: "a positive number" })
+}
