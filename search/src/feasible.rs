@@ -90,7 +90,7 @@ pub fn contains(shape: &Shape, z: &[RBig]) -> bool {
     match shape {
         Shape::Free => true,
         Shape::Box(lower, upper) => z.iter().enumerate().all(|(i, z)| {
-            !(lower[i].is_finite() && *z < exact(lower[i])) && !(upper[i].is_finite() && *z > exact(upper[i]))
+            (lower[i].is_infinite() || *z >= exact(lower[i])) && (upper[i].is_infinite() || *z <= exact(upper[i]))
         }),
         Shape::Ball(c, r) => {
             let d: Vec<RBig> = z.iter().zip(c).map(|(z, c)| z - exact(*c)).collect();

@@ -32,6 +32,9 @@ pub struct Path {
     radius: Long,
 }
 
+/// The points `x + s(tau)`, block by block, and the length of `s`.
+type Reached = (Vec<Vec<Long>>, Long);
+
 /// A step near the optimum.
 pub struct Step {
     /// `x + s`, block by block.
@@ -148,7 +151,7 @@ impl Path {
     }
 
     /// The points `x + s(tau)` and the length of `s`.
-    fn at(&mut self, tau: &Long) -> Option<(Vec<Vec<Long>>, Long)> {
+    fn at(&mut self, tau: &Long) -> Option<Reached> {
         let z = self.parts.iter_mut().map(|p| p.at(tau)).collect::<Option<Vec<_>>>()?;
         let mut sum = long(0.0);
         for (part, z) in self.parts.iter().zip(&z) {
@@ -203,7 +206,7 @@ impl Path {
         let goal = &self.radius * (long(1.0) - power_of_two(-110));
         let enough = power_of_two(-80);
         let nothing = no_gain() * &self.radius * &size;
-        let mut low: Option<(Long, (Vec<Vec<Long>>, Long))> = None;
+        let mut low: Option<(Long, Reached)> = None;
         let mut high: Option<(Long, Long)> = None;
         let mut tau = guess;
         let mut stretch = power_of_two(-40);
@@ -245,7 +248,7 @@ fn inner(round: usize, (l, at_l): (&Long, &Long), (h, at_h): (&Long, &Long), goa
     }
     let share = (goal - at_l) / rise;
     // Alternately a little to either side of the secant's root, so that both ends move.
-    let nudge = if round % 3 == 0 { long(1.0) - power_of_two(-20) } else { long(1.0) + power_of_two(-20) };
+    let nudge = if round.is_multiple_of(3) { long(1.0) - power_of_two(-20) } else { long(1.0) + power_of_two(-20) };
     let share = share * nudge;
     let share = if share > long(1.0) { long(0.999) } else { share };
     l + width * share

@@ -258,7 +258,7 @@ pub fn range(seed: u64, cases: std::ops::Range<u64>, hardness: Hardness, shave: 
     let mut tally = Tally::default();
     for index in cases {
         one(seed, index, hardness, shave, &mut tally);
-        if (index - from + 1) % 5000 == 0 {
+        if (index - from + 1).is_multiple_of(5000) {
             eprintln!("{} cases, {} sets, {} false", index + 1 - from, tally.sets, tally.wrong.len());
         }
     }

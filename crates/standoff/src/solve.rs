@@ -36,10 +36,10 @@ pub fn solve_with<G: Game>(
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
             best.keep(&z, &record);
             let asked = observer.record(&record);
-            if record.certificate.proves(settings.eps) {
-                if let Candidate::Ends(pair, reason) = clock.pause(|_| meter.judge(&mut f, &z, &record))? {
-                    return Ok(Solution::new(*pair, reason, clock.wall()));
-                }
+            if record.certificate.proves(settings.eps)
+                && let Candidate::Ends(pair, reason) = clock.pause(|_| meter.judge(&mut f, &z, &record))?
+            {
+                return Ok(Solution::new(*pair, reason, clock.wall()));
             }
             ended = settings.failed(&record).or(ended).or_else(|| meter.lost_in_rounding(&f, &record)).or(asked);
             if last_pair {
@@ -54,10 +54,10 @@ pub fn solve_with<G: Game>(
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
             best.keep(&z, &record);
             observer.record(&record);
-            if record.certificate.proves(settings.eps) {
-                if let Candidate::Ends(pair, reason) = meter.judge(&mut f, &z, &record)? {
-                    return Ok(Solution::new(*pair, reason, clock.wall()));
-                }
+            if record.certificate.proves(settings.eps)
+                && let Candidate::Ends(pair, reason) = meter.judge(&mut f, &z, &record)?
+            {
+                return Ok(Solution::new(*pair, reason, clock.wall()));
             }
             let reason = settings.failed(&record).unwrap_or(reason);
             return best.certified(reason, &record, &mut (f, meter), clock.wall());

@@ -61,7 +61,8 @@ fn no_right_projection_is_refused() {
                 match run(set, tilt, as_max) {
                     Ok(s) if s.reason == StopReason::Converged => {}
                     Ok(s) => {
-                        refused.push(format!("{name}, tilt {tilt:?}, max {as_max}: {:?} {:?}", s.reason, s.certificate))
+                        refused
+                            .push(format!("{name}, tilt {tilt:?}, max {as_max}: {:?} {:?}", s.reason, s.certificate));
                     }
                     Err(error) => refused.push(format!("{name}, tilt {tilt:?}, max {as_max}: {error}")),
                 }

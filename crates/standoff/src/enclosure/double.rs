@@ -150,7 +150,8 @@ impl Number for Enclosure {
             error = plus_up(plus_up(error, cross_error), times_up(self.lo.abs(), other.lo.abs()));
         }
         let vanishes = self.hi == 0.0 || other.hi == 0.0;
-        if !vanishes && !(short && p.abs() >= SMALL_PRODUCT) {
+        // A product that is not finite makes the result unknown in any case.
+        if !vanishes && (!short || p.abs() < SMALL_PRODUCT) {
             error = plus_up(error, UNDERFLOW);
         }
         if self.error != 0.0 || other.error != 0.0 {

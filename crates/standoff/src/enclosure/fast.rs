@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn the_platform_functions_are_as_accurate_as_they_are_taken_to_be() {
-        let functions: [(&str, fn(f64) -> f64, fn(Enclosure) -> Enclosure, f64); 7] = [
+        type Compared = (&'static str, fn(f64) -> f64, fn(Enclosure) -> Enclosure, f64);
+        let functions: [Compared; 7] = [
             ("exp", f64::exp, Number::exp, 600.0),
             ("exp_m1", f64::exp_m1, Number::expm1, 30.0),
             ("ln", |v| v.abs().ln(), |v| Number::ln(Number::abs(v)), 1e6),

@@ -2,12 +2,15 @@
 
 use standoff::{ConvexSet, Game, Need, Set};
 
+/// Replaces a point by another one.
+pub(crate) type Rule = Box<dyn Fn(&mut [f64]) + Send + Sync>;
+
 /// A set that is known by what is said to be its projection.
 pub(crate) struct Projected {
     pub(crate) name: &'static str,
     pub(crate) dim: usize,
     pub(crate) accuracy: f64,
-    pub(crate) rule: Box<dyn Fn(&mut [f64]) + Send + Sync>,
+    pub(crate) rule: Rule,
 }
 
 impl Projected {

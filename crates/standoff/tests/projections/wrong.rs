@@ -122,7 +122,7 @@ fn boxes_and_balls() -> Vec<fn() -> Projected> {
         },
         || {
             Projected::new("box: wrapped around", 2, |v| {
-                v.iter_mut().for_each(|a| *a = (*a + 0.5).rem_euclid(1.0) - 0.5)
+                v.iter_mut().for_each(|a| *a = (*a + 0.5).rem_euclid(1.0) - 0.5);
             })
         },
         || {
@@ -294,7 +294,7 @@ fn not_convex() -> Vec<fn() -> Projected> {
         },
         || {
             Projected::new("corners of a cube", 3, |v| {
-                v.iter_mut().for_each(|a| *a = if *a > 0.0 { 1.0 } else { -1.0 })
+                v.iter_mut().for_each(|a| *a = if *a > 0.0 { 1.0 } else { -1.0 });
             })
         },
         || {

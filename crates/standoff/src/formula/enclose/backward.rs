@@ -10,6 +10,9 @@ use crate::formula::shape::Product;
 /// The most numbers of slopes that are worth a pass each; beyond, the default slopes are used.
 const MOST_DIRECTIONS: usize = 128;
 
+/// Where a pass begins: steps, entries and their adjoints.
+type Start<T> = Vec<(usize, usize, T)>;
+
 impl<T: Number> Values<'_, T> {
     /// The gradient of a player, with the slopes given at kinks that are met exactly.
     pub(super) fn gradient(&self, player: Reach, given: &[KinkSlope]) -> EnclosedGradient {
@@ -32,7 +35,7 @@ impl<T: Number> Values<'_, T> {
         let Origin::Apply(op, [a, b]) = self.program.steps[step].origin else { return Vec::new() };
         let entry = |operand: usize| if self.program.steps[operand].len == 1 { 0 } else { kink.used.entry };
         let one = T::exact(adjoint);
-        let starts: Vec<(usize, Vec<(usize, usize, T)>)> = match op {
+        let starts: Vec<(usize, Start<T>)> = match op {
             Op::Pair(_) => vec![(0, vec![(a, entry(a), one), (b, entry(b), one.negated())])],
             Op::Fold(Reduce::Norm) => (0..self.of(a).len()).map(|i| (i, vec![(a, i, one)])).collect(),
             Op::Fold(_) => {
@@ -44,7 +47,7 @@ impl<T: Number> Values<'_, T> {
             }
             _ => vec![(0, vec![(a, kink.used.entry, one)])],
         };
-        let pass = |start: Vec<(usize, usize, T)>| {
+        let pass = |start: Start<T>| {
             let entries = self.sweep(start, &mut Kinks::new(player, given));
             entries.into_iter().map(Number::middle).collect()
         };
@@ -52,7 +55,7 @@ impl<T: Number> Values<'_, T> {
     }
 
     /// Adjoints from the given ones back to the player's variables.
-    fn sweep(&self, start: Vec<(usize, usize, T)>, kinks: &mut Kinks<'_>) -> Vec<T> {
+    fn sweep(&self, start: Start<T>, kinks: &mut Kinks<'_>) -> Vec<T> {
         let steps = &self.program.steps;
         let player = kinks.player;
         let dim = self.program.dims[usize::from(player == Reach::Y)];

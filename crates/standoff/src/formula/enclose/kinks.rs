@@ -82,10 +82,11 @@ impl<'s> Kinks<'s> {
         if high < 0.0 {
             return T::exact(below);
         }
-        if low == 0.0 && high == 0.0 {
-            if let Some(slope) = self.choose(at, Hull::Interval(below, 1.0), vec![0.0]) {
-                return T::exact(slope[0]);
-            }
+        if low == 0.0
+            && high == 0.0
+            && let Some(slope) = self.choose(at, Hull::Interval(below, 1.0), vec![0.0])
+        {
+            return T::exact(slope[0]);
         }
         self.cover(below, 1.0)
     }
@@ -99,10 +100,12 @@ impl<'s> Kinks<'s> {
         if bl > ah {
             return T::exact(0.0);
         }
-        if al == ah && bl == bh && al == bl {
-            if let Some(slope) = self.choose(at, Hull::Interval(0.0, 1.0), vec![1.0]) {
-                return T::exact(slope[0]);
-            }
+        if al == ah
+            && bl == bh
+            && al == bl
+            && let Some(slope) = self.choose(at, Hull::Interval(0.0, 1.0), vec![1.0])
+        {
+            return T::exact(slope[0]);
         }
         self.cover(0.0, 1.0)
     }
