@@ -35,7 +35,7 @@ pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
     }
     let all: Vec<Enclosure> = columns.concat().into_iter().map(Enclosure::exact).collect();
     // Frobenius norms bound both operators; the part of B that acts on r is bounded by B r itself, which is much shorter.
-    let deviation = off.abs().sqrt().bounds().1;
+    let deviation = off.size().sqrt().next_up();
     if !(deviation < 0.5) {
         return f64::NAN;
     }

@@ -16,6 +16,7 @@ pub use inside::outside;
 pub(crate) use inside::pull_inside;
 pub use multipliers::Multiplier;
 pub use projection::check_projections;
+pub(crate) use projection::check_projections_along;
 pub use verify::{Claim, Verdict, verify};
 
 use crate::enclosure::{EnclosedGradient, EnclosedGradients, Enclosure, KinkSlope, Number, Precision, Slopes};
@@ -80,6 +81,12 @@ pub fn with_gradients<G: Game + ?Sized>(
     radius: f64,
 ) -> Certificate {
     Certifier::new(radius).as_measured(game, point, value, gradients).certificate
+}
+
+/// As [`evidence`], but the cheaper enclosures are tried first: they are enough if they prove `goal`. A run does this at every candidate.
+pub fn evidence_for<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64, goal: f64) -> Evidence {
+    let mut certifier = Certifier::new(radius);
+    certifier.with_goal(game, point, goal).unwrap_or_else(|| certifier.certify(game, point))
 }
 
 /// Checks that a pair fits a game: lengths and finite numbers. For points that come from outside.

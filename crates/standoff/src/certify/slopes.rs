@@ -50,7 +50,8 @@ fn hulls(free: &[FreeKink]) -> Option<Set<f64>> {
         match kink.hull {
             Hull::Interval(low, high) => Set::boxed(vec![low; n], vec![high; n]),
             Hull::Weights => Set::simplex(n, 1.0),
-            Hull::UnitBall => Set::ball(vec![0.0; n], 1.0 - 1e-15),
+            // A little less than 1: a slope that rounding makes longer than 1 would not count.
+            Hull::UnitBall => Set::ball(vec![0.0; n], 1.0 - 1e-13),
         }
     });
     Set::product(parts.collect::<Result<Vec<_>, _>>().ok()?).ok()

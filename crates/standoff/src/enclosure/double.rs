@@ -1,7 +1,9 @@
 //! A sum of two `f64` with a rigorous bound of its error.
 
 use super::number::Number;
-use super::rounding::{SMALL_PRODUCT, UNDERFLOW, UNIT, over_up, plus_up, times_up, two_product, two_sum, up};
+use super::rounding::{
+    SMALL_PRODUCT, UNDERFLOW, UNIT, over_up, plus_up, sum_down, sum_up, times_up, two_product, two_sum, up,
+};
 
 /// A real number within `error` of `hi + lo`.
 ///
@@ -96,7 +98,7 @@ impl Number for Enclosure {
             return Self::exact(low);
         }
         let hi = 0.5 * low + 0.5 * high;
-        let (above, below) = (up(high - hi), up(hi - low));
+        let (above, below) = (sum_up(high, -hi), sum_up(hi, -low));
         Self { hi, lo: 0.0, error: if above > below { above } else { below } }.checked()
     }
 
@@ -104,13 +106,7 @@ impl Number for Enclosure {
         if self.error == f64::INFINITY {
             return (f64::NEG_INFINITY, f64::INFINITY);
         }
-        let below = self.lo - self.error;
-        let below = if self.error == 0.0 { below } else { below.next_down() };
-        let above = self.lo + self.error;
-        let above = if self.error == 0.0 { above } else { above.next_up() };
-        let low = if below == 0.0 { self.hi } else { (self.hi + below).next_down() };
-        let high = if above == 0.0 { self.hi } else { (self.hi + above).next_up() };
-        (low, high)
+        (sum_down(self.hi, sum_down(self.lo, -self.error)), sum_up(self.hi, sum_up(self.lo, self.error)))
     }
 
     fn middle(self) -> f64 {

@@ -2,7 +2,9 @@
 
 use super::Enclosure;
 use super::number::Number;
-use super::rounding::{SMALL_PRODUCT, UNDERFLOW, UNIT, over_up, plus_up, times_up, two_product, two_sum, up};
+use super::rounding::{
+    SMALL_PRODUCT, UNDERFLOW, UNIT, over_up, plus_up, sum_down, sum_up, times_up, two_product, two_sum, up,
+};
 
 /// The platform's `exp expm1 ln ln_1p sin cos atan` of an `f64` are taken to be off by at most this many units in the last place.
 /// The documented errors of the usual libraries are below 2; the test suite compares them with [`Enclosure`].
@@ -47,18 +49,15 @@ impl Number for FastEnclosure {
             return Self::UNKNOWN;
         }
         let value = if low == high { low } else { 0.5 * low + 0.5 * high };
-        let (above, below) = (up(high - value), up(value - low));
+        let (above, below) = (sum_up(high, -value), sum_up(value, -low));
         Self { value, error: if above > below { above } else { below } }.checked()
     }
 
     fn bounds(self) -> (f64, f64) {
-        if self.error == 0.0 {
-            return (self.value, self.value);
-        }
         if self.error == f64::INFINITY {
             return (f64::NEG_INFINITY, f64::INFINITY);
         }
-        ((self.value - self.error).next_down(), (self.value + self.error).next_up())
+        (sum_down(self.value, -self.error), sum_up(self.value, self.error))
     }
 
     fn middle(self) -> f64 {

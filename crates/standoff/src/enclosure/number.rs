@@ -188,8 +188,33 @@ pub(crate) fn norm<T: Number>(v: &[T]) -> T {
     let inverse = 1.0 / unit;
     let scaled = |i: usize| v[i].times(T::exact(inverse));
     let squares = T::dot(v.len(), scaled, scaled);
-    // A sum of squares is not negative, whatever its error.
+    // A sum of squares is not negative, whatever its error. The root is taken of the upper end: an enclosure that begins at 0 may reach
+    // a little below it.
     let (low, high) = squares.bounds();
-    let squares = if low < 0.0 { T::between(0.0, high) } else { squares };
-    squares.sqrt().times(T::exact(unit))
+    let root = if low < 0.0 { T::between(0.0, high.sqrt().next_up()) } else { squares.sqrt() };
+    root.times(T::exact(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Enclosure, FastEnclosure};
+    use super::*;
+
+    fn around_zero<T: Number>() -> Vec<T> {
+        vec![T::between(-1e-20, 1e-20), T::between(-2e-20, 2e-20)]
+    }
+
+    #[test]
+    fn the_norm_of_what_is_nearly_zero_is_known() {
+        for (low, high) in [norm(&around_zero::<Enclosure>()).bounds(), norm(&around_zero::<FastEnclosure>()).bounds()]
+        {
+            assert!(low <= 0.0 && (2.2e-20..1e-19).contains(&high), "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn a_hyperbolic_tangent_of_nothing_known_is_unknown() {
+        assert!(!Enclosure::UNKNOWN.tanh().is_known() && !FastEnclosure::UNKNOWN.tanh().is_known());
+        assert!(!Enclosure::between(-f64::MAX, f64::MAX).tanh().is_known());
+    }
 }

@@ -23,6 +23,20 @@ pub(crate) const SMALL_PRODUCT: f64 = 1e-200;
 /// More than all that underflow can take from one operation.
 pub(crate) const UNDERFLOW: f64 = 1e-319;
 
+/// `a + b` rounded downwards: exact when the sum is.
+#[inline(always)]
+pub(crate) fn sum_down(a: f64, b: f64) -> f64 {
+    let (sum, rest) = two_sum(a, b);
+    if rest < 0.0 || rest.is_nan() { sum.next_down() } else { sum }
+}
+
+/// `a + b` rounded upwards: exact when the sum is.
+#[inline(always)]
+pub(crate) fn sum_up(a: f64, b: f64) -> f64 {
+    let (sum, rest) = two_sum(a, b);
+    if rest > 0.0 || rest.is_nan() { sum.next_up() } else { sum }
+}
+
 /// The next number above; 0 and what is not finite stay. For bounds that are not negative.
 #[inline(always)]
 pub(crate) fn up(v: f64) -> f64 {

@@ -5,7 +5,7 @@
 //! from above. The same holds for `relu`, `max` and `norm`, which are convex, and with `w <= 0` for `min`; for the maximising player all signs
 //! are reversed. A kink of the other kind, or one whose argument is not known exactly, is covered: the slope is an interval.
 
-use crate::enclosure::{Enclosure, FreeKink, Hull, KinkSlope, Number, norm};
+use crate::enclosure::{FreeKink, Hull, KinkSlope, Number, norm};
 use crate::formula::graph::Reach;
 
 /// The slopes given, and what was met on the way back.
@@ -36,6 +36,15 @@ pub(super) struct Place<T> {
     pub(super) convex: bool,
 }
 
+/// Whether a slope from outside is one of the hull, exactly. The sum of weights is divided out later.
+fn is_in_hull<T: Number>(hull: Hull, slope: &[f64]) -> bool {
+    match hull {
+        Hull::Interval(low, high) => slope.iter().all(|s| *s >= low && *s <= high),
+        Hull::Weights => slope.iter().all(|s| *s >= 0.0),
+        Hull::UnitBall => norm(&slope.iter().map(|s| T::exact(*s)).collect::<Vec<T>>()).bounds().1 <= 1.0,
+    }
+}
+
 impl<'s> Kinks<'s> {
     pub(super) fn new(player: Reach, given: &'s [KinkSlope]) -> Self {
         Self { player, given, free: Vec::new(), covered: false }
@@ -49,8 +58,9 @@ impl<'s> Kinks<'s> {
             self.covered = true;
             return None;
         }
-        let given = self.given.iter().find(|s| s.kink == at.kink && s.entry == at.entry).map(|s| s.slope.clone());
-        let slope = given.filter(|s| s.len() == default.len() && is_member(s, hull)).unwrap_or(default);
+        let given = self.given.iter().find(|s| s.kink == at.kink && s.entry == at.entry);
+        let fits = |s: &Vec<f64>| s.len() == default.len() && is_in_hull::<T>(hull, s);
+        let slope = given.map(|s| s.slope.clone()).filter(fits).unwrap_or(default);
         let used = KinkSlope { kink: at.kink, entry: at.entry, slope: slope.clone() };
         let kink = FreeKink { used, hull, directions: Vec::new() };
         self.free.push(MetKink { kink, step: at.step, adjoint: at.adjoint.middle() });
@@ -120,14 +130,5 @@ impl<'s> Kinks<'s> {
         }
         tied.iter().for_each(|&i| out[i] = self.cover(0.0, 1.0));
         out
-    }
-}
-
-/// Whether a slope lies in its hull. Weights need not add up to 1: their sum is divided out.
-fn is_member(slope: &[f64], hull: Hull) -> bool {
-    match hull {
-        Hull::Interval(low, high) => slope.iter().all(|s| low <= *s && *s <= high),
-        Hull::Weights => slope.iter().all(|s| *s >= 0.0),
-        Hull::UnitBall => norm(&slope.iter().map(|s| Enclosure::exact(*s)).collect::<Vec<_>>()).upper() <= 1.0,
     }
 }
