@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::certify::{Certifier, Evidence, check_along, is_admissible, pull_inside};
+use crate::certify::{Certifier, Evidence, check_projections_along, is_admissible, pull_inside};
 use crate::pair::PairGauge;
 use crate::{Certificate, Error, Game, Gap, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
 
@@ -120,7 +120,7 @@ impl<R: Real> Meter<R> {
         let mut point = z.clone();
         pull_inside(f.x_set(), &mut point.x);
         pull_inside(f.y_set(), &mut point.y);
-        check_along(f.game(), &point, (&self.pair.gx, &self.pair.gy), self.pair.radius)?;
+        check_projections_along(f.game(), &point, (&self.pair.gx, &self.pair.gy), self.pair.radius)?;
         let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
             Some(evidence) => evidence,
             None => {

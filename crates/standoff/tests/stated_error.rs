@@ -161,6 +161,6 @@ fn the_accuracy_of_a_projection_is_in_the_bound() {
 fn verify_refuses_a_projection_that_is_none() {
     let at = Point::new(&[0.2, 0.3, 0.5], &[0.0]);
     let mut game = over(Own { dim: 3, accuracy: 0.0 });
-    assert!(matches!(check_projections(&game, &at, 1.0), Err(Error::NotAProjection { player: "x", .. })));
+    assert!(matches!(check_projections(&mut game, &at, 1.0), Err(Error::NotAProjection { player: "x", .. })));
     assert!(matches!(verify(&mut game, &at, &Claim::eps(1.0)), Err(Error::NotAProjection { player: "x", .. })));
 }

@@ -15,8 +15,8 @@ mod verify;
 pub use inside::outside;
 pub(crate) use inside::pull_inside;
 pub use multipliers::Multiplier;
-pub(crate) use projection::check_along;
 pub use projection::check_projections;
+pub(crate) use projection::check_projections_along;
 pub use verify::{Claim, Verdict, verify};
 
 use crate::enclosure::{EnclosedGradient, EnclosedGradients, Enclosure, KinkSlope, Number, Precision, Slopes};
@@ -177,7 +177,9 @@ impl<R: Real> Certifier<R> {
             // A set that is known by its projection: the bound of the path, as computed.
             half.gap = self.gauge.measure(set, point, gradient, side, Ask::Exact);
         }
-        half.gap.upper += error * self.radius;
+        if error > 0.0 {
+            half.gap.upper = (half.gap.upper + (error * self.radius).next_up()).next_up();
+        }
         half.gap.lower = not_negative(half.gap.lower - error * self.radius);
         half
     }
@@ -215,7 +217,10 @@ impl<R: Real> Certifier<R> {
         let rigorous = x.multipliers.is_some() && y.multipliers.is_some();
         let proof = if rigorous { Proof::Rigorous } else { Proof::AsComputed };
         let mut evidence = assemble(value, proof, self.radius, (x, y));
-        evidence.rounding = self.rounding(game, z, &at_hand);
+        // Asked for only where something is not proven, and that is decided with the better enclosures.
+        if precision == Precision::Double {
+            evidence.rounding = self.rounding(game, z, &at_hand);
+        }
         evidence.at_kink = covered_x || covered_y;
         evidence
     }

@@ -2,7 +2,7 @@
 //! every `w` of the set. The points `w` that the projection produces itself are enough to find most mistakes; others show when the same
 //! point is projected twice, or when the middle of two points of the set is not in the set.
 
-use crate::{ConvexSet, Error, Game, Point, Real, Set, ops};
+use crate::{ConvexSet, Error, Game, Need, Point, Real, Set, ops};
 
 /// Violations up to this, relative to the numbers compared, are put down to rounding (for `f64`).
 const TOLERANCE_UNITS: f64 = 1e7;
@@ -21,13 +21,20 @@ const LARGE: usize = 20_000;
 
 /// Tries the projections of all sets that are known by nothing else, around a pair and over steps of length `radius`. An error if a
 /// projection contradicts itself.
-pub fn check_projections<G: Game + ?Sized>(game: &G, z: &Point<G::Real>, radius: f64) -> Result<(), Error> {
-    let flat = Point { x: vec![G::Real::default(); z.x.len()], y: vec![G::Real::default(); z.y.len()] };
-    check_along(game, z, (&flat.x, &flat.y), radius)
+pub fn check_projections<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, radius: f64) -> Result<(), Error> {
+    if !has_custom(game.x_set()) && !has_custom(game.y_set()) {
+        return Ok(());
+    }
+    let (mut gx, mut gy) = (vec![G::Real::default(); z.x.len()], vec![G::Real::default(); z.y.len()]);
+    game.whole();
+    game.fix(&z.x, Need::Gradients);
+    game.grad_x(&z.y, &mut gx);
+    game.grad_y(&z.y, &mut gy);
+    check_projections_along(game, z, (&gx, &gy), radius)
 }
 
-/// As [`check_projections`], also along the gradients: these are the directions of the measurement.
-pub(crate) fn check_along<G: Game + ?Sized>(
+/// As [`check_projections`]. The gradients give the directions of the measurement; they need not be those of exactly this pair.
+pub(crate) fn check_projections_along<G: Game + ?Sized>(
     game: &G,
     z: &Point<G::Real>,
     (gx, gy): (&[G::Real], &[G::Real]),
@@ -35,6 +42,14 @@ pub(crate) fn check_along<G: Game + ?Sized>(
 ) -> Result<(), Error> {
     check(game.x_set(), (&z.x, gx), radius, "x")?;
     check(game.y_set(), (&z.y, gy), radius, "y")
+}
+
+fn has_custom<R: Real>(set: &Set<R>) -> bool {
+    match set {
+        Set::Product(product) => product.parts().iter().any(has_custom),
+        Set::Custom(_) => true,
+        _ => false,
+    }
 }
 
 fn check<R: Real>(set: &Set<R>, (point, g): (&[R], &[R]), radius: f64, player: &'static str) -> Result<(), Error> {
@@ -69,12 +84,11 @@ impl<R: Real> Tried<'_, R> {
     }
 
     /// The first contradiction, in words, as an error.
-    fn contradiction(&self) -> Result<(), String> {
-        let landed: Vec<Vec<R>> = self.aims.iter().map(|v| self.project(v)).collect();
-        // What is not finite is reported by the measurement itself.
-        if !landed.iter().all(|z| ops::all_finite(z)) {
-            return Ok(());
-        }
+    fn contradiction(mut self) -> Result<(), String> {
+        // A result that is not finite at the pair itself is reported by the measurement; one elsewhere says nothing about the others.
+        let pairs = std::mem::take(&mut self.aims).into_iter().map(|v| (self.project(&v), v));
+        let (landed, aims): (Vec<_>, Vec<_>) = pairs.filter(|(z, _)| ops::all_finite(z)).unzip();
+        self.aims = aims;
         self.repeats(&landed)?;
         self.middles_stay(&landed)?;
         self.aims.iter().zip(&landed).try_for_each(|(v, z)| self.is_nearest(v, z, &landed))

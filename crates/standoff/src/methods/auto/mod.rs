@@ -96,7 +96,7 @@ impl<G: Game> Auto<G> {
         self.stage.bounded = diameter.is_finite();
         self.stage.size = if self.stage.bounded { diameter } else { 2.0 * ops::norm(&z.y).max(1.0) };
         if self.stage.size == 0.0 {
-            self.stage.size = f64::MIN_POSITIVE; // Y is one point: any regulariser will do
+            self.stage.size = 1.0; // Y is one point: any regulariser will do
         }
         let slope = ops::norm(&self.pair.gx).max(ops::norm(&self.pair.gy));
         self.regulariser.lambda = (64.0 * self.smallest_lambda(f)).max(slope / self.stage.size);
