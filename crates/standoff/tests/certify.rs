@@ -69,10 +69,13 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * (1.0 + b.abs())
 }
 
+/// A set, a gradient, a point and X there.
+type KnownGap = (Set<f64>, Vec<f64>, Vec<f64>, f64);
+
 #[test]
 fn known_gaps_are_bounded_to_the_last_digits() {
     let root = 0.5f64.sqrt();
-    let cases: Vec<(Set<f64>, Vec<f64>, Vec<f64>, f64)> = vec![
+    let cases: Vec<KnownGap> = vec![
         (Set::free(2), vec![3.0, 4.0], vec![1.0, 1.0], 5.0),
         (Set::boxed(vec![0.0; 2], vec![9.0; 2]).unwrap(), vec![3.0, 4.0], vec![0.0, 0.25], 1.0),
         (Set::ball(vec![0.0; 2], 2.0).unwrap(), vec![-3.0, -4.0], vec![0.0, 0.0], 5.0),

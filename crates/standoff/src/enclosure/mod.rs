@@ -1,7 +1,7 @@
 //! Numbers that carry a rigorous bound of their error: arithmetic for proofs.
 //!
-//! A [`Number`] stands for an unknown real number within a known distance of a known one. Every operation returns a number that
-//! contains all exact results of the operation on members of its operands. There are two kinds: [`FastEnclosure`], an `f64` with a
+//! A number stands for an unknown real number within a known distance of a known one. Every operation returns a number that
+//! contains all exact results of the operation on members of its operands. There are two kinds: `FastEnclosure`, an `f64` with a
 //! bound, costs a few flops per operation and trusts the platform's `exp`, `sin` and so on to [`LIBM_ULPS`] units in the last place;
 //! [`Enclosure`], a sum of two `f64` (about 106 bits) with a bound, trusts IEEE arithmetic alone.
 
