@@ -165,9 +165,25 @@ fn a_point_is_inside_exactly_or_its_distance_is_bounded() {
         (Set::interval(0.0, 1.0).unwrap(), vec![4.0], 3.0),
         (Set::affine(matrix(&[&[3.0, 4.0]]), &[0.0]).unwrap(), vec![3.0, 4.0], 5.0),
         (Set::ball(vec![0.0], 1.0).unwrap(), vec![4.0], 3.0),
+        (Set::ball(vec![3.0], 1.0).unwrap(), vec![7.0], 3.0),
+        (Set::halfspace(vec![3.0, 4.0], 5.0).unwrap(), vec![3.0, 4.0], 4.0),
+        (
+            Set::product(vec![Set::interval(0.0, 1.0).unwrap(), Set::interval(0.0, 1.0).unwrap()]).unwrap(),
+            vec![4.0, -4.0],
+            5.0,
+        ),
     ] {
         let by = outside(&set, &x);
         assert!(by >= least && by <= least * (1.0 + 1e-12), "{set:?}: {by}");
+    }
+    // Bounds that are not tight: at least the distance, at most a small multiple of it.
+    for (set, x, least, most) in [
+        (Set::simplex(2, 1.0).unwrap(), vec![-0.5, 1.5], 0.5f64.sqrt(), 1.0),
+        (Set::simplex(2, 1.0).unwrap(), vec![0.0, 0.0], 0.5f64.sqrt(), 1.0),
+        (Set::l1_ball(2, 1.0).unwrap(), vec![1.0, 1.0], 0.5f64.sqrt(), 1.0),
+    ] {
+        let by = outside(&set, &x);
+        assert!(by >= least && by <= most * (1.0 + 1e-12), "{set:?}: {by}");
     }
 }
 
