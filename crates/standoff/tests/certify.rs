@@ -338,3 +338,34 @@ fn both_kinds_of_enclosures_and_the_tape_agree_on_every_game_file() {
     }
     assert!(files >= 15, "{files}");
 }
+
+#[test]
+fn the_maximiser_has_the_best_slope_of_a_harmless_kink_too() {
+    for (objective, want) in [("-abs(y) - 0.5*y", 0.0), ("min(y, -2*y)", 0.0), ("-abs(y) + 2*y", 1.0), ("abs(y)", 1.0)]
+    {
+        let mut game = formula(&format!("objective = \"x^2 + {objective}\"\n[min.x]\n[max.y]\n"));
+        let got = certify(&mut game, &Point::new(&[0.0], &[0.0]), 1.0).y.upper;
+        assert!((got - want).abs() < 1e-9 && got >= want - 1e-15, "{objective}: {got}, not {want}");
+    }
+}
+
+#[test]
+fn runs_that_end_on_a_curved_or_slanted_border_end_inside_exactly() {
+    for set in [
+        "{ halfspace = { a = [0.1, 0.3], b = 0.7 } }",
+        "{ ball = { radius = 0.7, center = [0.1, 0.2] } }",
+        "{ l1 = { radius = 0.7 } }",
+        "{ polyhedron = { A = [[0.1, 0.3], [0.3, -0.1]], b = [0.7, 0.9] } }",
+    ] {
+        let text = format!(
+            "objective = \"sum((x - c)^2) - y^2\"\n[min.x]\ndim = 2\nset = {set}\n[max.y]\n[data]\nc = [3.1, 4.7]\n"
+        );
+        let mut game = formula(&text);
+        let start = game.start();
+        let found = solve(&mut game, &start, &Settings::eps(1e-6)).unwrap();
+        assert_eq!((found.reason, found.certificate.outside[0]), (StopReason::Converged, 0.0), "{set}");
+        assert!(standoff::certify::is_inside(game.x_set(), &found.point.x));
+        let beyond: Vec<f64> = found.point.x.iter().map(|v| v + 1e-9).collect();
+        assert!(!standoff::certify::is_inside(game.x_set(), &beyond), "{set}");
+    }
+}
