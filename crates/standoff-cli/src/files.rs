@@ -60,10 +60,21 @@ fn drain(source: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Fails if the file cannot be written: better before hours of work than after.
+/// Fails if the file cannot be written: better before hours of work than after. Leaves no empty file behind.
 pub fn writable(path: &Path) -> Result<()> {
+    let is_new = !path.exists();
     let opened = File::options().append(true).create(true).open(path);
-    opened.map(drop).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+    opened.map(drop).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))?;
+    if is_new {
+        // A file that cannot be removed is written over later.
+        std::fs::remove_file(path).ok();
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to the same file or folder.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Writes a whole file.

@@ -36,6 +36,17 @@ impl Source {
         matches!(self, Self::File(path) if path == Path::new("-"))
     }
 
+    /// Refuses an output file that is the game file or one of its data files.
+    pub fn refuse_overwriting(&self, output: &Path, loaded: &Loaded) -> Result<()> {
+        let Self::File(game) = self else { return Ok(()) };
+        let folder = game.parent().unwrap_or(Path::new(""));
+        let data = loaded.files.iter().flat_map(|read| read.files.keys()).map(|name| folder.join(name));
+        match std::iter::once(game.clone()).chain(data).find(|input| files::is_same(input, output)) {
+            Some(input) => bail!("{} is read by this command; write the output to another file", files::name(&input)),
+            None => Ok(()),
+        }
+    }
+
     /// Reads and builds the game.
     pub fn load(&self) -> Result<Loaded> {
         match self {

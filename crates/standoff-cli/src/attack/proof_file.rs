@@ -69,9 +69,7 @@ pub(crate) fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, e
     if !model.is_file() {
         bail!("a proof file needs the model as a file, {} is none", files::name(model));
     }
-    if let (Ok(a), Ok(b)) = (model.canonicalize(), file.canonicalize())
-        && a == b
-    {
+    if files::is_same(model, file) {
         bail!("cannot write the proof to {}: it is the model", files::name(file));
     }
     if let Some(reason) = network.unprovable {

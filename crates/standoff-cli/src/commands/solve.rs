@@ -126,6 +126,7 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
                 args.game
             );
         }
+        args.game.refuse_overwriting(path, &loaded)?;
         files::writable(path)?;
     }
     let mut settings = args.settings(&mut loaded)?;

@@ -77,7 +77,7 @@ pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
                 // The place may be the dataset's own folder, and not the one that holds it.
                 let own = place.folder.ends_with(name).then(|| place.folder.clone());
                 for folder in own.into_iter().chain([place.folder.join(name)]) {
-                    if found.iter().all(|f| !same(&f.folder, &folder))
+                    if found.iter().all(|f| !files::is_same(&f.folder, &folder))
                         && let Some(files) = whole(&folder)
                     {
                         found.push(Found { folder, files, known: Some((known, edition)) });
@@ -87,11 +87,6 @@ pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
         }
     }
     found
-}
-
-/// Two spellings of one folder, as on file systems that do not tell `MNIST` from `mnist`.
-fn same(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 fn by_name(known: &'static Known, around: &Surroundings) -> Result<Found> {

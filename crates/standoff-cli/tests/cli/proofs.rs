@@ -97,6 +97,14 @@ fn proof_files_need_a_formula_and_are_accepted_by_the_checker() {
     let scratch = Scratch::with(&[("game.toml", game), ("smooth.toml", KINK)]);
     scratch.run(&["solve", "zoo:kink", "--proof-file", "p.json"]).refuses(&["only a game file can have a proof file"]);
     scratch.run(&["solve", "smooth.toml", "--proof-file", "no/folder/p.json"]).refuses(&["p.json"]);
+    scratch
+        .run(&["solve", "smooth.toml", "--proof-file", "./smooth.toml"])
+        .refuses(&["`smooth.toml` is read by this command"]);
+    assert_eq!(scratch.read("smooth.toml"), KINK);
+    scratch
+        .run(&["solve", "smooth.toml", "--proof-file", "q.json", "--method", "multistep", "--mode", "theory"])
+        .exits(2);
+    assert!(!scratch.path("q.json").exists(), "an empty file is left behind");
     scratch.run(&["solve", "game.toml", "--proof-file", "p.json"]).exits(0);
     let proof: Value = serde_json::from_str(&scratch.read("p.json")).expect("JSON");
     assert_eq!((&proof["format"], &proof["kind"]), (&json!("standoff-proof"), &json!("game")));
