@@ -5,9 +5,7 @@
 
 pub mod data;
 pub mod fair;
-pub mod files;
 pub mod layout;
-pub mod number;
 pub mod parse;
 pub mod plot;
 pub mod point;
@@ -37,6 +35,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use standoff_train::{files, number};
 
 pub use exit::Exit;
 
