@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use standoff_cli::training::checkpoint::Checkpoint;
-use standoff_cli::training::curve::Curve;
+use standoff_train::training::checkpoint::Checkpoint;
+use standoff_train::training::curve::Curve;
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(state) = Checkpoint::parse(data) {

@@ -2,11 +2,20 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use standoff::Constants;
 use standoff::error::nearest;
+use standoff_train::named::Named;
 
 /// The constants of a game, by the names they have on the command line.
 pub const CONSTANT_NAMES: [&str; 9] = ["l11", "l12", "l22", "mu", "delta-g", "delta", "g-max", "radius-x", "radius-y"];
+
+/// One of the options of a kind, all of which the help lists.
+pub fn one_of<T: Named>() -> impl TypedValueParser<Value = T> {
+    let known = T::ALL.iter().map(|option| PossibleValue::new(option.name()).help(option.about()));
+    let find = |name: String| T::ALL.iter().copied().find(|option| option.name() == name);
+    PossibleValuesParser::new(known).try_map(move |name| find(name).ok_or("no such option"))
+}
 
 /// A finite number: `0.1`, `1e-3`, or a fraction like `8/255`.
 pub fn number(text: &str) -> Result<f64, String> {

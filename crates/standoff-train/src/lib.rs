@@ -1,7 +1,12 @@
 //! Experiments as values: training with run folders, statistics, prediction, evaluation under attack, and the dataset registry.
 //!
 //! The command `standoff` and the Python package are two faces of this crate. It reads and writes files; it has no command
-//! line, prints nothing and reports progress to an observer.
+//! line, prints nothing and reports progress to an [`Observer`](training::Observer).
 
+pub mod data;
+pub mod fair;
 pub mod files;
+pub mod named;
 pub mod number;
+pub mod robust;
+pub mod training;

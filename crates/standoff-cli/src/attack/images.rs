@@ -5,11 +5,11 @@ use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
 use super::network::Network;
-use crate::data::find::{Found, find_images};
-use crate::data::known::MNIST;
-use crate::data::places::Surroundings;
 use crate::files;
 use crate::number::{count, plural};
+use standoff_train::data::find::{Found, find_images};
+use standoff_train::data::known::MNIST;
+use standoff_train::data::places::Surroundings;
 
 /// Which part of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -13,8 +13,8 @@ use super::images::Images;
 use super::picture::{Exhibit, SHOWN, Sheet};
 use super::progress::Watch;
 use super::report::{Block, Fate, Proven, Row};
-use crate::fair::tally::Tally;
 use crate::number::{count, plural, short};
+use standoff_train::fair::tally::Tally;
 
 /// Images that are proved at a time, between two looks for Ctrl-C.
 const TOGETHER: usize = 512;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use standoff_nn::attack::{Cost, Honesty, Reach};
 
 use super::proof_file::ProofFile;
-use crate::fair::tally::{Judged, Tally};
 use crate::files::field;
+use standoff_train::fair::tally::{Judged, Tally};
 
 /// Everything that one command measured.
 #[derive(Debug, Clone, PartialEq)]

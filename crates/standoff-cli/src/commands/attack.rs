@@ -26,7 +26,7 @@ use crate::interrupt;
 use crate::number::{plural, short};
 use crate::parse;
 use crate::screen::Screen;
-use crate::training::folder;
+use standoff_train::training::folder;
 
 const AFTER: &str = "\
 The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove

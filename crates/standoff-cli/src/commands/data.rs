@@ -7,19 +7,18 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand, ValueHint};
 use serde_json::{Value, json};
 use standoff::error::nearest;
-use standoff_nn::data::TableData;
 
 use crate::Exit;
-use crate::data::fetch::{Fetched, Fetcher};
-use crate::data::find::{Found, Source, absent, copies, find};
-use crate::data::known::{FASHION, FILES, KNOWN, Known};
-use crate::data::places::Surroundings;
 use crate::data::show;
 use crate::data::table::TableArgs;
-use crate::data::verify::{Verdict, verify};
 use crate::files;
 use crate::live::LiveLine;
 use crate::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
+use standoff_train::data::fetch::{Fetched, Fetcher};
+use standoff_train::data::find::{Found, Source, absent, copies, find};
+use standoff_train::data::known::{FASHION, FILES, KNOWN, Known};
+use standoff_train::data::places::Surroundings;
+use standoff_train::data::verify::{Verdict, verify};
 
 /// The arguments of `standoff data`.
 #[derive(Debug, Args)]
@@ -165,14 +164,15 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
             screen.result(&show::images(&found)?)?;
         }
         Source::Table(path) => {
-            let sheet = table.sheet(&path)?;
+            let asked = table.columns();
+            let sheet = asked.sheet(&path)?;
             let columns = show::columns(&sheet);
             if table.label.is_none() {
                 screen.result(&columns)?;
                 screen.note("with --label COLUMN, and --group COLUMNS if you like, the groups are shown too");
                 return Ok(Exit::Done);
             }
-            let data = TableData::new(&sheet, &table.options(&sheet, seed)?)?;
+            let data = asked.prepare(&sheet, table.validation_split, seed)?;
             screen.result(&format!("{columns}\n{}", show::groups(&data)))?;
             for warning in &data.warnings {
                 screen.warn(warning);

@@ -8,20 +8,21 @@ use clap::Args;
 
 use crate::Exit;
 use crate::data::table::TableArgs;
-use crate::fair::class::Class;
-use crate::fair::config::{BatchOrder, Columns, Config, Inner, Optimizer, Scale};
-use crate::fair::experiment::Experiment;
-use crate::fair::lambda::{self, CANDIDATES, Lambda};
-use crate::fair::method::{self, Method};
-use crate::fair::task::Task;
-use crate::fair::{frontier, table};
+use crate::fair::{self, frontier, table};
 use crate::files;
 use crate::interrupt;
 use crate::number::plural;
 use crate::parse;
+use crate::progress::RunBars;
 use crate::screen::Screen;
-use crate::training::Control;
-use crate::training::folder;
+use standoff_nn::fair::Method;
+use standoff_train::fair::class::Class;
+use standoff_train::fair::config::{BatchOrder, Config, Inner, Optimizer, Scale};
+use standoff_train::fair::experiment::Experiment;
+use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
+use standoff_train::fair::task::Task;
+use standoff_train::training::Control;
+use standoff_train::training::folder;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/fair-quick.toml: three methods on three classes of Fashion-MNIST, a minute on two cores.
@@ -58,7 +59,7 @@ pub(crate) struct FairArgs {
     outputs: Option<usize>,
 
     /// How pixels are fed
-    #[arg(long)]
+    #[arg(long, value_parser = parse::one_of::<Scale>())]
     scale: Option<Scale>,
 
     /// Start from these weights (PyTorch's names and layouts)
@@ -66,7 +67,7 @@ pub(crate) struct FairArgs {
     init: Option<PathBuf>,
 
     /// Which methods, in the order of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method::parser())]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<Method>())]
     method: Option<Vec<Method>>,
 
     /// The regulariser of minmax-reg: a number; a list, which shows the trade-off; or auto, which chooses by validation data (auto,0.1,1 among these)
@@ -74,7 +75,7 @@ pub(crate) struct FairArgs {
     lambda: Option<String>,
 
     /// How y answers in minmax-reg
-    #[arg(long)]
+    #[arg(long, value_parser = parse::one_of::<Inner>())]
     inner: Option<Inner>,
 
     /// The step of group-dro's weights
@@ -90,7 +91,7 @@ pub(crate) struct FairArgs {
     share: Option<f64>,
 
     /// How the network moves
-    #[arg(long, alias = "optimiser")]
+    #[arg(long, alias = "optimiser", value_parser = parse::one_of::<Optimizer>())]
     optimizer: Option<Optimizer>,
 
     /// Momentum of sgd
@@ -114,7 +115,7 @@ pub(crate) struct FairArgs {
     batch: Option<usize>,
 
     /// The order of mini-batches
-    #[arg(long)]
+    #[arg(long, value_parser = parse::one_of::<BatchOrder>())]
     order: Option<BatchOrder>,
 
     /// How many runs per method; every method starts from the same points
@@ -175,12 +176,14 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         crate::number::count(config.steps()),
         files::name(out)
     ));
-    let control = Control { pause: args.save_every, ..Control::new(interrupt::flag()?) };
-    let Some(done) = experiment.train(&specs, &control, screen)? else {
+    let mut control = Control::new(interrupt::flag()?);
+    control.pause = args.save_every;
+    let Some(done) = experiment.train(&specs, &control, &mut RunBars::new(screen))? else {
         screen.note(&format!("interrupted and saved; go on with `standoff fair --resume {}`", out.display()));
         return Ok(Exit::Interrupted);
     };
     let results = experiment.conclude(&specs, done)?;
+    fair::draw(&experiment, &specs, &results)?;
     if args.json {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
@@ -237,15 +240,7 @@ impl FairArgs {
         }
         self.override_with_flags(&mut c)?;
         if csv {
-            let t = &self.columns;
-            c.columns = Some(Columns {
-                label: t.label.clone().unwrap_or_default(),
-                group: t.group.clone(),
-                features: t.features.clone(),
-                categorical: t.categorical.clone(),
-                test_split: t.test_split,
-                no_header: t.no_header,
-            });
+            c.columns = Some(self.columns.columns());
         }
         Ok(c)
     }

@@ -8,13 +8,14 @@ use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
 use crate::Exit;
-use crate::data::places::Surroundings;
-use crate::fair::judgement::Judgement;
-use crate::fair::predictor::{Predictions, Predictor};
-use crate::fair::questions::Questions;
+use crate::fair::accuracy_table;
 use crate::files::{self, field};
 use crate::number::plural;
 use crate::screen::Screen;
+use standoff_train::data::places::Surroundings;
+use standoff_train::fair::judgement::Judgement;
+use standoff_train::fair::predictor::{Predictions, Predictor};
+use standoff_train::fair::questions::Questions;
 
 /// The arguments of `standoff predict`.
 #[derive(Debug, Args)]
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &PredictArgs, screen: &mut Screen) -> Result<Exit> {
         files::replace(path, told.csv().as_bytes())?;
     }
     let rows = plural(questions.places.len() as u64, "prediction");
-    let table = judgement.as_ref().map(|judgement| judgement.render(screen.width()));
+    let table = judgement.as_ref().map(|judgement| accuracy_table::render(judgement, screen.width()));
     match (args.json, &args.out) {
         (true, out) => screen.result(&format!("{}\n", told.json(judgement.as_ref(), out.is_none())))?,
         (false, Some(path)) => {

@@ -7,17 +7,19 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::Exit;
-use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;
 use crate::interrupt;
 use crate::number::{count, short};
 use crate::parse;
-use crate::robust::config::{Config, Kind, Method, method_parser};
-use crate::robust::task::Task;
-use crate::robust::train;
+use crate::progress::RunBars;
+use crate::robust_table;
 use crate::screen::Screen;
-use crate::training::Control;
-use crate::training::folder;
+use standoff_train::fair::config::{BatchOrder, Optimizer};
+use standoff_train::robust::config::{Config, Kind, Method};
+use standoff_train::robust::task::Task;
+use standoff_train::robust::train;
+use standoff_train::training::Control;
+use standoff_train::training::folder;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/robust-quick.toml on MNIST.
@@ -54,7 +56,7 @@ pub(crate) struct RobustArgs {
     init: Option<PathBuf>,
 
     /// What stands for the inner maximum
-    #[arg(long, value_name = "METHOD", value_parser = method_parser())]
+    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<Method>())]
     method: Option<Method>,
 
     /// How far every pixel may move, from 0 to 1; 8/255 works too
@@ -70,7 +72,7 @@ pub(crate) struct RobustArgs {
     step_size: Option<f64>,
 
     /// How they follow the slope
-    #[arg(long)]
+    #[arg(long, value_parser = parse::one_of::<Kind>())]
     step_kind: Option<Kind>,
 
     /// Steps without a target that all targets of `paper` share first
@@ -110,7 +112,7 @@ pub(crate) struct RobustArgs {
     ramp: Option<f64>,
 
     /// How the network moves
-    #[arg(long, alias = "optimiser")]
+    #[arg(long, alias = "optimiser", value_parser = parse::one_of::<Optimizer>())]
     optimizer: Option<Optimizer>,
 
     /// Momentum of sgd
@@ -130,7 +132,7 @@ pub(crate) struct RobustArgs {
     batch: Option<usize>,
 
     /// The order of mini-batches
-    #[arg(long)]
+    #[arg(long, value_parser = parse::one_of::<BatchOrder>())]
     order: Option<BatchOrder>,
 
     /// The seed of start, order and attacks
@@ -173,15 +175,16 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
     }
     let steps = count(config.steps_in_all(task.train.len()));
     screen.note(&format!("{steps} steps of {} images, kept in {}", config.batch, files::name(&out)));
-    let control = Control { pause: args.save_every, ..Control::new(interrupt::flag()?) };
-    let Some(result) = train::alone(&task, &config, &out, args.threads, (&control, screen))? else {
+    let mut control = Control::new(interrupt::flag()?);
+    control.pause = args.save_every;
+    let Some(result) = train::alone(&task, &config, &out, args.threads, (&control, &mut RunBars::new(screen)))? else {
         screen.note(&format!("interrupted and saved; go on with `standoff robust --resume {}`", out.display()));
         return Ok(Exit::Interrupted);
     };
     let text = if args.json {
         serde_json::to_string_pretty(&result)? + "\n"
     } else {
-        result.render(&config.title, screen.width())
+        robust_table::render(&result, &config.title, screen.width())
     };
     screen.result(&text)?;
     let model = out.join("model.safetensors");

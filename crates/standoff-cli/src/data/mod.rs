@@ -1,17 +1,4 @@
-//! Where data comes from: the datasets that have a name, the places where they are looked for, and how they get there.
+//! Datasets on the command line and on the screen.
 
-pub mod fetch;
-pub mod find;
-mod http;
-pub mod known;
-pub mod places;
 pub mod show;
 pub mod table;
-pub mod verify;
-
-pub use find::{Found, Source, find, find_images};
-pub use known::Known;
-pub use places::Surroundings;
-
-#[cfg(test)]
-mod tests;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use standoff_nn::data::{Sheet, TableData};
 
-use super::find::Found;
 use crate::number::{count, plural};
 use crate::screen::{DIM, HEAD, paint};
+use standoff_train::data::Found;
 
 /// The classes of an image dataset, and how many images each has.
 pub fn images(found: &Found) -> Result<String> {

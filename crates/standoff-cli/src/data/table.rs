@@ -1,10 +1,7 @@
 //! The options of every command that learns from a table.
 
-use std::path::Path;
-
-use anyhow::{Result, anyhow};
 use clap::Args;
-use standoff_nn::data::{Sheet, TableData, TableOptions};
+use standoff_train::data::table::Columns;
 
 /// How a CSV file is read and divided. For `#[command(flatten)]`.
 #[derive(Debug, Clone, Args)]
@@ -40,31 +37,15 @@ pub struct TableArgs {
 }
 
 impl TableArgs {
-    /// Reads the file as it stands.
-    pub fn sheet(&self, path: &Path) -> Result<Sheet> {
-        Ok(Sheet::open(path, self.no_header.then_some(false))?)
-    }
-
-    /// Reads, divides and prepares the file.
-    pub fn load(&self, path: &Path, seed: u64) -> Result<TableData> {
-        let sheet = self.sheet(path)?;
-        Ok(TableData::new(&sheet, &self.options(&sheet, seed)?)?)
-    }
-
-    /// What to learn from a sheet.
-    pub fn options(&self, sheet: &Sheet, seed: u64) -> Result<TableOptions> {
-        let label = self.label.clone().ok_or_else(|| {
-            let columns = sheet.columns().join(", ");
-            anyhow!("which column is to be predicted? Name it with --label COLUMN (there are: {columns})")
-        })?;
-        Ok(TableOptions {
-            label,
-            groups: self.group.clone(),
-            features: (!self.features.is_empty()).then(|| self.features.clone()),
+    /// The columns that were named.
+    pub fn columns(&self) -> Columns {
+        Columns {
+            label: self.label.clone().unwrap_or_default(),
+            group: self.group.clone(),
+            features: self.features.clone(),
             categorical: self.categorical.clone(),
-            test: self.test_split,
-            validation: self.validation_split,
-            seed,
-        })
+            test_split: self.test_split,
+            no_header: self.no_header,
+        }
     }
 }

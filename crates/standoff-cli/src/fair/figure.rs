@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::train::Spec;
 use crate::plot::{Axis, Chart, Line, Look};
-use crate::training::run::CURVE;
+use standoff_train::fair::train::Spec;
+use standoff_train::training::run::CURVE;
 
 /// The largest group loss of every epoch, one line per method, of the first seed. Nothing if a run left no losses behind, as those
 /// of shorter than an epoch do.
@@ -47,7 +47,7 @@ pub(crate) fn largest(row: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fair::method::Method;
+    use standoff_nn::fair::Method;
 
     #[test]
     fn every_method_of_the_first_seed_is_a_line() {

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use super::grid::{Cell, Grid, wrapped};
-use super::results::Results;
-use super::statistics::{Measured, Summary, summarise};
 use super::table::Unit;
 use crate::plot::{Axis, Chart, End, Line, Look};
 use crate::screen::{DIM, GOOD, HEAD, paint};
+use standoff_train::fair::results::Results;
+use standoff_train::fair::statistics::{Measured, Summary, summarise};
 
 /// The method whose lambda is swept.
 const SWEPT: &str = "minmax-reg";
@@ -104,8 +104,8 @@ pub(crate) fn chart(results: &Results) -> Chart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::tests::{example, run};
     use super::*;
+    use crate::fair::examples::{example, run};
 
     /// Lambda 0.1 as in the example, 1 in between, 10 beaten by `normal` in everything.
     fn sweep() -> Results {

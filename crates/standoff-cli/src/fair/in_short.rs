@@ -1,8 +1,8 @@
 //! The results in a sentence or two: what the worst group gains, what the average pays, and how sure that is.
 
-use super::results::Results;
-use super::statistics::{Measured, Summary, differences};
 use super::table::Unit;
+use standoff_train::fair::results::Results;
+use standoff_train::fair::statistics::{Measured, Summary, differences};
 
 /// The method with the best worst group, against the first one. Nothing where there is nothing to compare.
 pub(super) fn in_short(results: &Results, unit: &Unit, measured: &[Measured]) -> Option<String> {
@@ -38,9 +38,9 @@ fn interval(unit: &Unit, s: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::tests::{example, run};
-    use super::super::statistics::summarise;
     use super::*;
+    use crate::fair::examples::{example, run};
+    use standoff_train::fair::statistics::summarise;
 
     fn said(results: &Results) -> Option<String> {
         in_short(results, &Unit::of(results), &summarise(results))

@@ -1,22 +1,29 @@
-//! What `standoff fair` and `standoff predict` are made of: finished runs, what they say together, and what models say of new data.
+//! Results of fair training on the screen and in pictures: tables, charts, and a summary in a sentence.
 
-pub mod choice;
-pub mod class;
-pub mod config;
-pub(crate) mod experiment;
-pub mod fairness;
+pub(crate) mod accuracy_table;
+#[cfg(test)]
+pub(crate) mod examples;
 pub mod figure;
 pub mod frontier;
 pub(crate) mod grid;
 mod in_short;
-pub mod judgement;
-pub mod lambda;
-pub mod method;
-pub mod predictor;
-pub mod questions;
-pub mod results;
-pub mod statistics;
 pub mod table;
-pub mod tally;
-pub mod task;
-pub mod train;
+
+use anyhow::Result;
+use standoff_train::fair::experiment::Experiment;
+use standoff_train::fair::results::Results;
+use standoff_train::fair::train::Spec;
+
+use crate::files;
+
+/// Draws the charts of an experiment into its folder.
+pub(crate) fn draw(experiment: &Experiment, specs: &[Spec], results: &Results) -> Result<()> {
+    let out = &experiment.out;
+    if experiment.is_sweep() {
+        files::replace(&out.join("frontier.svg"), frontier::svg(results).as_bytes())?;
+    }
+    if let Some(chart) = figure::svg(out, specs, &experiment.config.title) {
+        files::replace(&out.join("losses.svg"), chart.as_bytes())?;
+    }
+    Ok(())
+}

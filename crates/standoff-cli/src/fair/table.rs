@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::choice::{Choice, Tried};
 use super::grid::{Cell, Grid, wrapped};
 use super::in_short::in_short;
-use super::results::{PaperRow, Results, RunResult, Variant};
-use super::statistics::{Measured, Summary, differences, mean, median, summarise};
 use crate::number::{count, plural, short, upper};
 use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use standoff_train::fair::choice::{Choice, Tried};
+use standoff_train::fair::results::{PaperRow, Results, RunResult, Variant};
+use standoff_train::fair::statistics::{Measured, Summary, differences, mean, median, summarise};
 
 /// Everything, in lines of at most `width` characters where that is possible.
 pub fn render(results: &Results, width: usize) -> String {

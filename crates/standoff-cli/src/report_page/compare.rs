@@ -5,9 +5,9 @@ use super::load::{Kind, Loaded};
 use super::track::{Bundle, Track};
 use super::{robust, traced};
 use crate::fair::grid::{Cell, Grid};
-use crate::fair::results::Results;
-use crate::fair::statistics::{Measured, summarise};
 use crate::plot::{Axis, Chart, End, Join, Line, Look};
+use standoff_train::fair::results::Results;
+use standoff_train::fair::statistics::{Measured, summarise};
 
 /// The section; empty for a single run, and for runs that have nothing in common.
 pub(super) fn section(runs: &[Loaded]) -> String {
@@ -42,7 +42,7 @@ fn fair(out: &mut String, runs: &[Loaded]) {
         return;
     }
     let row = |name: &str, m: &Measured| {
-        let cell = |s: &crate::fair::statistics::Summary| {
+        let cell = |s: &standoff_train::fair::statistics::Summary| {
             let s = s.times(100.0);
             let half = s.half.map(|h| format!("\u{b1} {h:.2}")).unwrap_or_default();
             let mean = if s.mean.is_nan() { "-".to_owned() } else { format!("{:.2}", s.mean) };

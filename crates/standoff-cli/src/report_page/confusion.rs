@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::html;
-use crate::fair::results::{Results, Variant};
 use crate::number::count;
 use crate::plot::escape;
+use standoff_train::fair::results::{Results, Variant};
 
 /// More classes than fit a page are not drawn.
 const MOST: usize = 40;
@@ -124,7 +124,7 @@ fn heat(share: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fair::results::tests::{example, run};
+    use crate::fair::examples::{example, run};
 
     #[test]
     fn groups_that_are_classes_share_a_matrix_and_others_have_their_own() {

@@ -2,9 +2,9 @@
 
 use super::track::{Bundle, Measure, Track};
 use super::{confusion, html};
-use crate::fair::results::Results;
 use crate::fair::{frontier, table};
 use crate::plot::{Axis, Chart, Join, Line, Look};
+use standoff_train::fair::results::Results;
 
 /// The trainings of one method, seed by seed.
 pub(super) type Seeds = Vec<Track>;

@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::attacked::Attacked;
 use super::traced::Traced;
 use super::track::Track;
-use crate::fair::results::{Results, RunResult};
 use crate::files;
-use crate::robust::results::RobustResult;
-use crate::training::machine;
+use standoff_train::fair::results::{Results, RunResult};
+use standoff_train::robust::results::RobustResult;
+use standoff_train::training::machine;
 
 /// The largest picture that is put into the page.
 const PICTURE: u64 = 16 << 20;

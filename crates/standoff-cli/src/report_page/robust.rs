@@ -7,7 +7,7 @@ use crate::fair::grid::{Cell, Grid};
 use crate::number::{count, duration, short, upper};
 use crate::plot::{Axis, Chart, Line, Look};
 use crate::reproduce::items::{LEVELS, Row, TABLE_3};
-use crate::robust::results::{RobustResult, Share};
+use standoff_train::robust::results::{RobustResult, Share};
 
 /// The verdicts of several runs, and the paper's below them.
 pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {

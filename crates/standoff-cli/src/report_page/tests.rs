@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::fair::results::tests::example;
+use crate::fair::examples::example;
 
 const METRICS: &str = "\
 {\"step\":0,\"losses\":[1.5,2.5,null],\"weights\":[1,0,0],\"value\":2.5,\"x_gap\":[1,1.5],\"y_gap\":[0,0],\"gradients\":0,\"seconds\":0}

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::fair::figure::{largest, rows};
-use crate::robust::results::Share;
+use standoff_train::robust::results::Share;
 
 /// One line of `metrics.jsonl`, of a fair or of a robust training. A number that is not finite is `null` there.
 #[derive(Debug, Clone, Deserialize)]

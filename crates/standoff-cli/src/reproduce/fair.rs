@@ -5,17 +5,18 @@ use serde_json::json;
 
 use super::items::Source;
 use super::{Bench, Made, markdown, same};
-use crate::fair::config::Config;
-use crate::fair::experiment::Experiment;
-use crate::fair::method::Method;
-use crate::fair::results::{Results, RunResult};
-use crate::fair::task::Task;
-use crate::fair::train::Spec;
-use crate::fair::{figure, table};
+use crate::fair::{self, figure, table};
 use crate::files;
 use crate::number::plural;
+use crate::progress::RunBars;
 use crate::screen::Screen;
-use crate::training::folder::{self, CONFIG};
+use standoff_nn::fair::Method;
+use standoff_train::fair::config::Config;
+use standoff_train::fair::experiment::Experiment;
+use standoff_train::fair::results::{Results, RunResult};
+use standoff_train::fair::task::Task;
+use standoff_train::fair::train::Spec;
+use standoff_train::training::folder::{self, CONFIG};
 
 /// Trains what is missing, and makes the table or the figure of what there is.
 pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen: &mut Screen) -> Result<Made> {
@@ -26,12 +27,13 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen:
     let all = experiment.specs();
     let asked: Vec<Spec> = all.iter().filter(|spec| wanted(bench, figure, spec)).cloned().collect();
     if !bench.ends() {
-        experiment.train(&asked, &bench.control(bench.item.name), screen)?;
+        experiment.train(&asked, &bench.control(bench.item.name), &mut RunBars::new(screen))?;
     }
     let done = experiment.finished(&all)?;
     let results = experiment.results(done);
     if !results.runs.is_empty() {
-        experiment.keep(&all, &results)?;
+        results.save(&experiment.out)?;
+        fair::draw(&experiment, &all, &results)?;
     }
     let missing = asked.len() - experiment.finished(&asked)?.len();
     let of = |n: usize| plural(n as u64, "run");

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use standoff::error::nearest;
 
-use crate::fair::method::Method;
+use standoff_nn::fair::Method;
 
 /// A table or a figure.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ pub(crate) fn folders() -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fair, robust};
+    use standoff_train::{fair, robust};
 
     #[test]
     fn every_item_is_an_experiment_that_can_be_run_and_says_which_table_it_is() {

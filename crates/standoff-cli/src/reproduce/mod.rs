@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 
 use crate::files;
 use crate::screen::Screen;
-use crate::training::Control;
 use crate::{Exit, report_page};
 use items::Recipe;
 pub(crate) use items::{ITEMS, Item, chosen};
+use standoff_train::training::Control;
 
 /// What is wished for.
 #[derive(Debug)]
@@ -53,7 +53,10 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn control(&self, heading: &str) -> Control {
-        Control { deadline: self.deadline, heading: heading.to_owned(), ..Control::new(Arc::clone(self.stop)) }
+        let mut control = Control::new(Arc::clone(self.stop));
+        control.deadline = self.deadline;
+        heading.clone_into(&mut control.heading);
+        control
     }
 
     /// Whether the time is up, or somebody has pressed Ctrl-C.

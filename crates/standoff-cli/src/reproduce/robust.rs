@@ -12,12 +12,13 @@ use crate::attack::plan::Rules;
 use crate::commands::attack::{AttackArgs, Order, carry_out};
 use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::files;
+use crate::progress::RunBars;
 use crate::report_page::Attacked;
-use crate::robust::config::Config;
-use crate::robust::task::Task;
-use crate::robust::train;
 use crate::screen::{DIM, HEAD, NAME, Screen, paint};
-use crate::training::folder::{self, CONFIG};
+use standoff_train::robust::config::Config;
+use standoff_train::robust::task::Task;
+use standoff_train::robust::train;
+use standoff_train::training::folder::{self, CONFIG};
 
 /// Test images that the standard ensemble attacks; the paper's protocol is quick enough for all.
 const STANDARD: u64 = 1000;
@@ -121,7 +122,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
         folder::begin(out, &config.to_toml()?)?;
     }
     let control = bench.control(row.label);
-    Ok(train::alone(&task, &config, out, bench.wish.threads, (&control, screen))?.is_some())
+    Ok(train::alone(&task, &config, out, bench.wish.threads, (&control, &mut RunBars::new(screen)))?.is_some())
 }
 
 /// What was measured with the paper's numbers below, and what stronger attacks leave.

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use standoff_cli::training::checkpoint::Checkpoint;
-use standoff_cli::{fair, robust};
+use standoff_train::training::checkpoint::Checkpoint;
+use standoff_train::{fair, robust};
 use toml::{Table, Value};
 
 use crate::killed::{contents, differences, halfway};

@@ -1,8 +1,8 @@
 //! What the table says, for many seeds and for one, wide and narrow.
 
-use super::super::results::tests::{example, run};
-use super::super::results::{Fairness, GroupScore};
 use super::*;
+use crate::fair::examples::{example, run};
+use standoff_train::fair::results::{Fairness, GroupScore};
 
 /// Without escape codes.
 fn bare(results: &Results, width: usize) -> String {

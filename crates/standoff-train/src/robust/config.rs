@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff_nn::StepKind;
@@ -13,15 +12,10 @@ use standoff_nn::robust::{IntervalOptions, Options, Order, Plan};
 
 use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;
-
-/// Reads a method, and lists them all in the help.
-pub(crate) fn method_parser() -> impl TypedValueParser<Value = Method> {
-    let known = Method::ALL.map(|m| PossibleValue::new(m.name()).help(m.about()));
-    PossibleValuesParser::new(known).try_map(|name| Method::named(&name))
-}
+use crate::named::named;
 
 /// How a step of the attack follows the slope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// By its signs (the published code)
@@ -30,6 +24,12 @@ pub enum Kind {
     Scaled,
     /// By the slope itself, times the step size
     Plain,
+}
+
+named! { Kind:
+    Sign, "sign", "By its signs (the published code)";
+    Scaled, "scaled", "By the slope over its mean size: plain, at a size that does not depend on the network";
+    Plain, "plain", "By the slope itself, times the step size";
 }
 
 /// A robust training, complete.

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::observe::RunProgress;
+
 /// Between checkpoints, unless the user wishes otherwise.
 pub const PAUSE: Duration = Duration::from_secs(10);
 
@@ -53,10 +55,10 @@ impl Control {
     }
 
     /// The runs under way, in the order in which they began. Those that nobody else holds are over.
-    pub(super) fn under_way(&self) -> Vec<Arc<Gauge>> {
+    pub(super) fn under_way(&self) -> Vec<RunProgress> {
         let mut gauges = held(&self.gauges);
         gauges.retain(|gauge| Arc::strong_count(gauge) > 1);
-        gauges.clone()
+        gauges.iter().map(|gauge| gauge.read()).collect()
     }
 }
 
@@ -72,6 +74,18 @@ pub(crate) struct Gauge {
     pub(super) made: AtomicU64,
     /// The figures of the last measurement, in words.
     pub(super) figures: Mutex<String>,
+}
+
+impl Gauge {
+    fn read(&self) -> RunProgress {
+        RunProgress {
+            name: self.name.clone(),
+            steps: self.steps,
+            epoch: self.epoch,
+            made: self.made.load(Ordering::Relaxed),
+            figures: held(&self.figures).clone(),
+        }
+    }
 }
 
 /// What a lock holds; who panicked while holding it has said so.

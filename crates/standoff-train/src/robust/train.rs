@@ -14,25 +14,24 @@ use super::config::Config;
 use super::results::{RobustResult, Share};
 use super::task::Task;
 use crate::number::short;
-use crate::screen::Screen;
 use crate::training::run::{End, Pace, finished};
 use crate::training::runs::{self, Load};
-use crate::training::{Control, Run, Subject};
+use crate::training::{Control, Observer, Run, Subject};
 
 /// The result of a run, at the root of its folder.
-pub(crate) const RESULT: &str = "results.json";
+pub const RESULT: &str = "results.json";
 
-/// Trains by itself on those threads, and shows how far it is. `None` when stopped.
-pub(crate) fn alone(
+/// Trains by itself on those threads, and reports its progress. `None` when stopped.
+pub fn alone(
     task: &Task,
     config: &Config,
     out: &Path,
     threads: usize,
-    (control, screen): (&Control, &mut Screen),
+    (control, observer): (&Control, &mut dyn Observer),
 ) -> Result<Option<RobustResult>> {
     let load = Load { runs: 1, steps: config.steps_in_all(task.train.len()), threads };
     let one = |_: usize, _: usize| run(task, config, out, threads, control);
-    Ok(runs::run_all(load, control, screen, one)?.and_then(|mut done| done.pop()))
+    Ok(runs::run_all(load, control, observer, one)?.and_then(|mut done| done.pop()))
 }
 
 /// Trains, or continues, or finds the result already there. `None` when interrupted.

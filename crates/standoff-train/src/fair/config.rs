@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
-use standoff_nn::fair::{Batching, Order, Terms};
+use standoff_nn::fair::{Batching, Method, Order, Terms};
 
 use super::class::Class;
 use super::lambda::{CANDIDATES, Lambda};
-use super::method::Method;
 use super::results::PaperRow;
+pub use crate::data::table::Columns;
 use crate::files;
+use crate::named::named;
 
 /// How pixels are fed to the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// As they are, 0 to 255
@@ -25,14 +26,6 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Unit => "unit",
-        }
-    }
-
     /// What bytes are divided by.
     pub fn divisor(self) -> f32 {
         match self {
@@ -42,8 +35,13 @@ impl Scale {
     }
 }
 
+named! { Scale:
+    Raw, "raw", "As they are, 0 to 255";
+    Unit, "unit", "Divided by 255";
+}
+
 /// How x moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimizer {
     /// Gradient descent
@@ -54,8 +52,14 @@ pub enum Optimizer {
     Adam,
 }
 
+named! { Optimizer:
+    Gd, "gd", "Gradient descent";
+    Sgd, "sgd", "Stochastic gradient descent, with `momentum` if given";
+    Adam, "adam", "Adam";
+}
+
 /// How y answers in `minmax-reg`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inner {
     /// Exactly, by a projection
@@ -64,8 +68,13 @@ pub enum Inner {
     Apga,
 }
 
+named! { Inner:
+    Exact, "exact", "Exactly, by a projection";
+    Apga, "apga", "By Algorithm 3, accelerated ascent with restarts";
+}
+
 /// The order of mini-batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BatchOrder {
     /// Shuffled for every epoch, from the seed
@@ -74,35 +83,9 @@ pub enum BatchOrder {
     AsIs,
 }
 
-/// The columns of a CSV file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Columns {
-    /// What to predict.
-    pub label: String,
-    /// Whose values make the groups; none for those of the label.
-    pub group: Vec<String>,
-    /// What to learn from; none for all but the label.
-    pub features: Vec<String>,
-    /// Categories even where they look like numbers.
-    pub categorical: Vec<String>,
-    /// The share of rows to judge by.
-    pub test_split: f64,
-    /// The first row holds values.
-    pub no_header: bool,
-}
-
-impl Default for Columns {
-    fn default() -> Self {
-        Self {
-            label: String::new(),
-            group: Vec::new(),
-            features: Vec::new(),
-            categorical: Vec::new(),
-            test_split: 0.2,
-            no_header: false,
-        }
-    }
+named! { BatchOrder:
+    Shuffled, "shuffled", "Shuffled for every epoch, from the seed";
+    AsIs, "as-is", "As the data lies (the published code)";
 }
 
 /// A fair training, complete.

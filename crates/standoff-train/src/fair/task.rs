@@ -6,17 +6,16 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use standoff::methods::Train;
 use standoff_nn::data::{ImageSet, Preprocessing, TRUSTED_ROWS, Table};
-use standoff_nn::fair::{GroupGame, Grouped};
+use standoff_nn::fair::{GroupGame, Grouped, Method};
 use standoff_nn::{Biases, Model, Weights};
 
 use super::class::Class;
 use super::config::{Config, Scale};
 use super::fairness::{remark, unjudged};
-use super::method::Method;
 use super::predictor::{image_metadata, table_metadata};
-use crate::data::table::TableArgs;
 use crate::data::{Source, Surroundings, find, known};
 use crate::files;
+use crate::named::Named as _;
 use crate::number::count;
 
 /// Data and model of a training.
@@ -104,19 +103,10 @@ impl Task {
             bail!("--classes chooses classes of an image set; a CSV file has its own in the column --label names");
         }
         let columns = config.columns.clone().unwrap_or_default();
-        let args = TableArgs {
-            label: (!columns.label.is_empty()).then(|| columns.label.clone()),
-            group: columns.group.clone(),
-            features: columns.features.clone(),
-            categorical: columns.categorical.clone(),
-            test_split: columns.test_split,
-            validation_split: config.validation_split,
-            no_header: columns.no_header,
-        };
         if columns.test_split <= 0.0 {
             bail!("--test-split {} leaves no rows to judge by; give a share above 0", columns.test_split);
         }
-        let data = args.load(path, config.seed)?;
+        let data = columns.prepare(&columns.sheet(path)?, config.validation_split, config.seed)?;
         if data.test.is_empty() {
             let (file, rows) = (files::name(path), data.train.len());
             bail!("{file} has too few rows ({rows}) to keep some to judge by");

@@ -1,17 +1,12 @@
 //! How well a model's predictions agree with known classes: in every group, in the worst one, in all together.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 use standoff_nn::data::TRUSTED_ROWS;
 
 use super::fairness::{fairness, remark, unjudged};
-use super::grid::{Cell, Grid};
 use super::questions::Questions;
 use super::results::Fairness;
-use super::tally::{Judged, Tally};
-use crate::number::count;
-use crate::screen::WARN;
+use super::tally::Tally;
 
 /// How well predictions agree with labels.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,34 +44,6 @@ impl Judgement {
         }
         let fairness = treated.then(|| fairness(predictions, labels, groups, classes.len()));
         Some(Self { tally, fairness, notes })
-    }
-
-    /// For the terminal.
-    pub fn render(&self, width: usize) -> String {
-        let Tally { groups, all } = &self.tally;
-        let worst = self.tally.worst().filter(|_| groups.len() > 1);
-        let row = |group: &Judged| {
-            let mut cells: Vec<Cell> =
-                [count(group.correct as u64), count(group.total as u64), group.percent()].map(Cell::plain).to_vec();
-            cells[2].style = (worst == Some(group)).then_some(WARN);
-            (group.name.clone(), cells)
-        };
-        let grid = Grid {
-            corner: "group",
-            layers: vec![""],
-            heads: ["correct", "of", "accuracy"].map(str::to_owned).to_vec(),
-            rows: groups.iter().chain([all]).map(row).collect(),
-        };
-        let mut out = grid.render(width);
-        if let Some(worst) = worst {
-            let _ = writeln!(out, "\nworst group: {}, {}", worst.name, worst.percent());
-        }
-        if let Some(fairness) = self.fairness {
-            let shown = |v: f64| if v.is_nan() { "unknown".to_owned() } else { format!("{v:.4}") };
-            let (parity, odds) = (shown(fairness.demographic_parity), shown(fairness.equalised_odds));
-            let _ = writeln!(out, "differences between groups: demographic parity {parity}, equalised odds {odds}");
-        }
-        out
     }
 
     /// As an object.

@@ -1,6 +1,6 @@
 //! An experiment of `standoff fair`: its runs, and what they leave behind together.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -10,49 +10,50 @@ use super::lambda::Lambda;
 use super::results::{Results, RunResult};
 use super::task::Task;
 use super::train::{self, Spec};
-use super::{figure, frontier};
-use crate::files;
-use crate::screen::Screen;
-use crate::training::Control;
 use crate::training::run::result;
 use crate::training::runs::{self, Load};
+use crate::training::{Control, Observer};
 
 /// What is trained, and where it is kept.
 #[derive(Debug)]
-pub(crate) struct Experiment {
-    pub(crate) config: Config,
-    pub(crate) task: Task,
-    pub(crate) out: PathBuf,
-    pub(crate) threads: usize,
+pub struct Experiment {
+    /// Its description.
+    pub config: Config,
+    /// Its data and model.
+    pub task: Task,
+    /// Its folder.
+    pub out: PathBuf,
+    /// Threads; 0 for all.
+    pub threads: usize,
 }
 
 impl Experiment {
     /// Every run of the configuration.
-    pub(crate) fn specs(&self) -> Vec<Spec> {
+    pub fn specs(&self) -> Vec<Spec> {
         Spec::all(&self.config, &self.config.sweep())
     }
 
     /// Trains these, or goes on with them, or finds them done. `None` when stopped.
-    pub(crate) fn train(
+    pub fn train(
         &self,
         specs: &[Spec],
         control: &Control,
-        screen: &mut Screen,
+        observer: &mut dyn Observer,
     ) -> Result<Option<Vec<RunResult>>> {
         let load = Load { runs: specs.len(), steps: self.config.steps(), threads: self.threads };
         let one =
             |i: usize, threads: usize| train::run(&self.task, &self.config, &specs[i], &self.out, threads, control);
-        runs::run_all(load, control, screen, one)
+        runs::run_all(load, control, observer, one)
     }
 
     /// Those of these runs that are finished.
-    pub(crate) fn finished(&self, specs: &[Spec]) -> Result<Vec<RunResult>> {
+    pub fn finished(&self, specs: &[Spec]) -> Result<Vec<RunResult>> {
         let found = specs.iter().map(|spec| result(&self.out.join(spec.folder()).join(train::RESULT)));
         Ok(found.collect::<Result<Vec<Option<RunResult>>>>()?.into_iter().flatten().collect())
     }
 
     /// The results of runs, all of which are done, with lambda chosen among them if that is asked for.
-    pub(crate) fn conclude(&self, specs: &[Spec], done: Vec<RunResult>) -> Result<Results> {
+    pub fn conclude(&self, specs: &[Spec], done: Vec<RunResult>) -> Result<Results> {
         let choice = match self.config.lambda {
             Lambda::Auto => Some(Choice::make(&self.task, specs, &self.out)?),
             Lambda::Given(_) => None,
@@ -62,12 +63,12 @@ impl Experiment {
             None => done,
         };
         let results = Results { choice, ..self.results(done) };
-        self.keep(specs, &results)?;
+        results.save(&self.out)?;
         Ok(results)
     }
 
     /// The results of any runs.
-    pub(crate) fn results(&self, runs: Vec<RunResult>) -> Results {
+    pub fn results(&self, runs: Vec<RunResult>) -> Results {
         let test = &self.task.test;
         let size = test.group(0).len();
         let same = (0..test.groups()).all(|g| test.group(g).len() == size);
@@ -82,24 +83,8 @@ impl Experiment {
         }
     }
 
-    /// Writes results and charts into the folder.
-    pub(crate) fn keep(&self, specs: &[Spec], results: &Results) -> Result<()> {
-        results.save(&self.out)?;
-        if self.is_sweep() {
-            files::replace(&self.file("frontier.svg"), frontier::svg(results).as_bytes())?;
-        }
-        if let Some(chart) = figure::svg(&self.out, specs, &self.config.title) {
-            files::replace(&self.file("losses.svg"), chart.as_bytes())?;
-        }
-        Ok(())
-    }
-
     /// Whether it is about what every lambda does.
-    pub(crate) fn is_sweep(&self) -> bool {
+    pub fn is_sweep(&self) -> bool {
         self.config.lambda != Lambda::Auto && self.config.sweep().len() > 1
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        Path::new(&self.out).join(name)
     }
 }

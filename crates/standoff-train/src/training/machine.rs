@@ -8,10 +8,10 @@ use standoff_nn::Isa;
 use crate::files;
 
 /// How the file is called.
-pub(crate) const FILE: &str = "machine.toml";
+pub const FILE: &str = "machine.toml";
 
 /// Writes the file.
-pub(crate) fn save(folder: &Path) -> Result<()> {
+pub fn save(folder: &Path) -> Result<()> {
     let isa = Isa::named(&std::env::var("STANDOFF_ISA").unwrap_or_default())?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut table = toml::Table::new();

@@ -96,7 +96,7 @@ pub fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<O
 }
 
 /// The result in a file; nothing where there is none yet.
-pub(crate) fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+pub fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     if !path.exists() {
         return Ok(None);
     }

@@ -4,12 +4,13 @@ pub mod checkpoint;
 pub mod control;
 pub mod curve;
 mod events;
-pub(crate) mod folder;
+pub mod folder;
 mod log;
-pub(crate) mod machine;
-mod progress;
+pub mod machine;
+mod observe;
 pub mod run;
-pub(crate) mod runs;
+pub mod runs;
 
 pub use control::Control;
+pub use observe::{Observer, Progress, RunProgress};
 pub use run::{Run, Subject};

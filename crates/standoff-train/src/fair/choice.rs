@@ -4,10 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
-use standoff_nn::fair::Grouped;
+use standoff_nn::fair::{Grouped, Method};
 use standoff_nn::{Engine, Outcome, Weights};
 
-use super::method::Method;
 use super::results::{GroupScore, RunResult, average, worst};
 use super::task::Task;
 use super::train::{Spec, judge};

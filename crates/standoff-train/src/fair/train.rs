@@ -7,19 +7,18 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use standoff::methods::Train;
 use standoff::{Point, Training};
-use standoff_nn::fair::{GroupGame, Grouped};
+use standoff_nn::fair::{GroupGame, Grouped, Method};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
 
 use super::config::Config;
 use super::fairness::fairness;
-use super::method::Method;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::Task;
 use crate::training::run::{End, Pace, finished};
 use crate::training::{Control, Run, Subject};
 
 /// The result of one run, in its folder; those of all are in `results.json`.
-pub(crate) const RESULT: &str = "result.json";
+pub const RESULT: &str = "result.json";
 
 /// What one run is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +33,7 @@ pub struct Spec {
 
 impl Spec {
     /// Every method with every seed; `lambdas` replace that of the configuration.
-    pub(crate) fn all(config: &Config, lambdas: &[f64]) -> Vec<Self> {
+    pub fn all(config: &Config, lambdas: &[f64]) -> Vec<Self> {
         let mut specs = Vec::new();
         for seed in config.seed..config.seed.saturating_add(config.seeds) {
             for &method in &config.methods {

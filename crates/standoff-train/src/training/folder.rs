@@ -9,25 +9,28 @@ use super::machine;
 use crate::files;
 
 /// Written first: who finds it can repeat the run, or go on with it.
-pub(crate) const CONFIG: &str = "config.toml";
+pub const CONFIG: &str = "config.toml";
 
 /// How new folders are called, and what a folder that may be overwritten holds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kind {
+pub struct Kind {
     /// `runs/NAME-1`, `runs/NAME-2`, ...
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The file that tells it from any other folder; the last to go.
-    pub(crate) mark: &'static str,
+    pub mark: &'static str,
     /// How it is continued, for the message; empty if it cannot be.
-    pub(crate) resume: &'static str,
+    pub resume: &'static str,
 }
 
-pub(crate) const FAIR: Kind = Kind { name: "fair", mark: CONFIG, resume: "--resume" };
-pub(crate) const ROBUST: Kind = Kind { name: "robust", ..FAIR };
-pub(crate) const ATTACK: Kind = Kind { name: "attack", mark: "results.json", resume: "" };
+/// Runs of `standoff fair`.
+pub const FAIR: Kind = Kind { name: "fair", mark: CONFIG, resume: "--resume" };
+/// Runs of `standoff robust`.
+pub const ROBUST: Kind = Kind { name: "robust", ..FAIR };
+/// Attacks.
+pub const ATTACK: Kind = Kind { name: "attack", mark: "results.json", resume: "" };
 
 /// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one.
-pub(crate) fn new(named: Option<&Path>, kind: Kind, force: bool) -> Result<PathBuf> {
+pub fn new(named: Option<&Path>, kind: Kind, force: bool) -> Result<PathBuf> {
     let make = |path: &Path| {
         fs::create_dir_all(path)
             .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
@@ -61,13 +64,13 @@ pub(crate) fn new(named: Option<&Path>, kind: Kind, force: bool) -> Result<PathB
 }
 
 /// Before anything is trained, so that even a run killed in its first second can be continued.
-pub(crate) fn begin(folder: &Path, config: &str) -> Result<()> {
+pub fn begin(folder: &Path, config: &str) -> Result<()> {
     files::replace(&folder.join(CONFIG), config.as_bytes())?;
     machine::save(folder)
 }
 
 /// The configuration of a run that goes on.
-pub(crate) fn resumed<C>(folder: &Path, open: impl Fn(&Path) -> Result<C>) -> Result<C> {
+pub fn resumed<C>(folder: &Path, open: impl Fn(&Path) -> Result<C>) -> Result<C> {
     let path = folder.join(CONFIG);
     if !path.is_file() {
         bail!("{} is no run: it has no {CONFIG}", files::name(folder));

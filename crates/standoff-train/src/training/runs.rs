@@ -1,0 +1,162 @@
+//! Many runs: as many at once as there are threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::Control;
+use super::control::held;
+use super::observe::{Observer, Progress};
+
+/// Between two reports to the observer.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs to be made: how many, of how many steps each, on how many threads (0 for all).
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Runs.
+    pub runs: usize,
+    /// Steps of each.
+    pub steps: u64,
+    /// Threads for all of them together; 0 for one per processor.
+    pub threads: usize,
+}
+
+/// Runs them all, one thread each where there are enough of them; `run` is given the index of a run and its threads. `None`
+/// when interrupted.
+pub fn run_all<T: Send>(
+    load: Load,
+    control: &Control,
+    observer: &mut dyn Observer,
+    run: impl Fn(usize, usize) -> Result<Option<T>> + Sync,
+) -> Result<Option<Vec<T>>> {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if load.threads == 0 { all() } else { load.threads };
+    let (at_once, each) = if load.runs >= threads { (threads, 1) } else { (1, threads) };
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<Option<T>>)>> = Mutex::new(Vec::new());
+    let working = AtomicUsize::new(at_once);
+    let watcher = std::thread::current();
+    std::thread::scope(|scope| {
+        let work = || {
+            let _leave = Leave { working: &working, watcher: &watcher };
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= load.runs {
+                    break;
+                }
+                let result = run(i, each);
+                let failed = result.is_err();
+                held(&done).push((i, result));
+                if failed {
+                    // One that cannot go on ends them all; the others save first.
+                    control.stop.store(true, Ordering::Relaxed);
+                }
+                if control.ends() {
+                    break;
+                }
+            }
+        };
+        let (begun, first) = (Instant::now(), control.steps.load(Ordering::Relaxed));
+        (0..at_once).for_each(|_| drop(scope.spawn(work)));
+        while working.load(Ordering::Acquire) > 0 {
+            std::thread::park_timeout(PAUSE);
+            std::mem::take(&mut *held(&control.warnings)).iter().for_each(|warning| observer.warning(warning));
+            observer.progress(&Progress {
+                heading: control.heading.clone(),
+                runs: load.runs,
+                finished: held(&done).len(),
+                steps: load.steps * load.runs as u64,
+                made: control.steps.load(Ordering::Relaxed),
+                first,
+                elapsed: begun.elapsed().as_secs_f64(),
+                under_way: control.under_way(),
+            });
+        }
+        observer.end();
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(i, _)| *i);
+    let mut results = Vec::with_capacity(load.runs);
+    let mut interrupted = false;
+    for (_, result) in done {
+        match result? {
+            Some(result) => results.push(result),
+            None => interrupted = true,
+        }
+    }
+    Ok((!interrupted && results.len() == load.runs).then_some(results))
+}
+
+/// Counts a worker as gone, also one that panics, and wakes the watcher.
+struct Leave<'a> {
+    working: &'a AtomicUsize,
+    watcher: &'a Thread,
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.working.fetch_sub(1, Ordering::Release);
+        self.watcher.unpark();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Keeps what it is shown.
+    #[derive(Default)]
+    struct Notes {
+        warnings: Vec<String>,
+        last: Option<Progress>,
+        ended: bool,
+    }
+
+    impl Observer for Notes {
+        fn warning(&mut self, text: &str) {
+            self.warnings.push(text.to_owned());
+        }
+
+        fn progress(&mut self, progress: &Progress) {
+            self.last = Some(progress.clone());
+        }
+
+        fn end(&mut self) {
+            self.ended = true;
+        }
+    }
+
+    #[test]
+    fn results_are_in_order_and_the_observer_sees_warnings_and_the_end() {
+        let control = Control::new(Arc::default());
+        let mut notes = Notes::default();
+        let load = Load { runs: 7, steps: 10, threads: 3 };
+        let one = |i: usize, threads: usize| {
+            held(&control.warnings).push(format!("run {i}"));
+            control.steps.fetch_add(10, Ordering::Relaxed);
+            Ok(Some((i, threads)))
+        };
+        let done = run_all(load, &control, &mut notes, one).expect("no run fails").expect("no run is interrupted");
+        assert_eq!(done, (0..7).map(|i| (i, 1)).collect::<Vec<_>>());
+        notes.warnings.sort();
+        assert_eq!(notes.warnings, (0..7).map(|i| format!("run {i}")).collect::<Vec<_>>());
+        let last = notes.last.expect("progress is reported at least once");
+        assert_eq!((last.runs, last.finished, last.steps, last.made, last.first), (7, 7, 70, 70, 0));
+        assert!(notes.ended);
+    }
+
+    #[test]
+    fn a_run_that_fails_ends_all_and_is_the_error() {
+        let control = Control::new(Arc::default());
+        let load = Load { runs: 100, steps: 1, threads: 2 };
+        let one = |i: usize, _| if i == 3 { anyhow::bail!("run 3") } else { Ok(Some(i)) };
+        let error = run_all(load, &control, &mut (), one).expect_err("run 3 fails");
+        assert_eq!(error.to_string(), "run 3");
+        assert!(control.ends());
+    }
+}
