@@ -3,6 +3,7 @@
 //! The command `standoff` and the Python package are two faces of this crate. It reads and writes files; it has no command
 //! line, prints nothing and reports progress to an [`Observer`](training::Observer).
 
+pub mod attack;
 pub mod data;
 pub mod fair;
 pub mod files;

@@ -1,14 +1,7 @@
-//! What `standoff attack` is made of: the network, its images, the attacks on them, and an honest report.
+//! Evaluations under attack on the screen and in pictures.
 
 mod glyphs;
-pub(crate) mod images;
-pub(crate) mod measure;
-pub(crate) mod network;
-pub(crate) mod npy;
 pub(crate) mod picture;
-pub(crate) mod plan;
 mod png;
 pub(crate) mod progress;
-pub(crate) mod proof_file;
-pub(crate) mod report;
 pub(crate) mod table;

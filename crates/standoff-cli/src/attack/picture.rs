@@ -1,9 +1,12 @@
 //! Fallen images in a picture: above the original, then what was added to it (red is brighter, blue darker), below the sum.
 
 use anyhow::Result;
+use standoff_train::attack::images::Images;
+use standoff_train::attack::measure::MeasuredAttack;
 
 use super::glyphs;
 use super::png::{Canvas, Colour};
+use crate::number::short;
 
 /// The side of an image, in dots of the picture, at least.
 const SIDE: usize = 84;
@@ -12,25 +15,54 @@ const GAP: usize = 6;
 /// The side of a dot of a letter.
 const DOT: usize = 2;
 /// How many images are shown for each eps.
-pub(super) const SHOWN: usize = 10;
+const SHOWN: usize = 10;
 
 const PAPER: Colour = [255; 3];
 const INK: Colour = [0; 3];
 
 /// One image and what became of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Exhibit {
-    pub(super) original: Vec<f32>,
-    pub(super) adversarial: Vec<f32>,
+struct Exhibit {
+    original: Vec<f32>,
+    adversarial: Vec<f32>,
     /// `7>3`: its class, and what the network takes it for now.
-    pub(super) caption: String,
+    caption: String,
 }
 
 /// The images of one eps.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sheet {
-    pub(super) heading: String,
-    pub(super) exhibits: Vec<Exhibit>,
+    heading: String,
+    exhibits: Vec<Exhibit>,
+}
+
+impl Sheet {
+    /// Some misclassified images: the first of every class, then the next of every class.
+    pub(crate) fn of(images: &Images, measured: &MeasuredAttack) -> Self {
+        let Images { pixels, labels, names, rows, cols, .. } = images;
+        let MeasuredAttack { block, worst, predictions, .. } = measured;
+        let width = rows * cols;
+        let mut seen = vec![0_usize; names.len()];
+        let mut fallen: Vec<(usize, usize)> = Vec::new();
+        for i in (0..labels.len()).filter(|i| block.fates[*i].fallen_to.is_some()) {
+            let class = usize::from(labels[i]);
+            fallen.push((seen[class], i));
+            seen[class] += 1;
+        }
+        fallen.sort_by_key(|(nth, i)| (*nth, labels[*i]));
+        fallen.truncate(SHOWN);
+        let name = |output: u16| match &names[usize::from(output)] {
+            name if glyphs::drawable(name) => name.clone(),
+            _ => output.to_string(),
+        };
+        let exhibit = |(_, i): &(usize, usize)| Exhibit {
+            original: pixels[i * width..(i + 1) * width].to_vec(),
+            adversarial: worst[i * width..(i + 1) * width].to_vec(),
+            caption: format!("{}>{}", name(labels[*i]), name(predictions[*i])),
+        };
+        let exhibits: Vec<Exhibit> = fallen.iter().map(exhibit).collect();
+        Self { heading: format!("eps {}", short(block.eps)), exhibits }
+    }
 }
 
 /// A PNG file of all sheets that show something; nothing if none does.

@@ -1,12 +1,13 @@
-//! How far the attacks are: a line that rewrites itself, or one line a minute where there is no terminal; and the time of each attack.
+//! How far the attacks are: a line that rewrites itself, or one line a minute where there is no terminal.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use standoff_nn::attack::{Attack, Progress, Protocol};
+use standoff_train::attack::AttackEvent;
 
 use crate::live::{LiveLine, bar};
-use crate::number::{count, duration, short};
+use crate::number::{count, duration, plural, short};
 use crate::screen::Screen;
 
 /// Between lines where there is no terminal.
@@ -18,8 +19,8 @@ const FORWARD: f64 = 0.45;
 /// What the proof and the checks of an eps cost, in passes of an image.
 const CHECKS: f64 = 20.0;
 
-/// Watches all attacks of all eps.
-pub(crate) struct Watch<'a> {
+/// Shows the progress of all attacks of all eps.
+pub(crate) struct AttackBar<'a> {
     screen: &'a Screen,
     /// What every attack of every eps is expected to cost, relative to the others.
     work: Vec<Vec<f64>>,
@@ -33,13 +34,11 @@ struct State {
     due: Instant,
     /// The eps that is being attacked.
     block: usize,
-    /// Where the last attack stopped the clock.
+    /// When it began.
     last: Instant,
-    /// The seconds of every attack of this eps.
-    seconds: Vec<f64>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> AttackBar<'a> {
     pub(crate) fn new(screen: &'a Screen, protocols: &[Protocol], outputs: usize) -> Self {
         let now = Instant::now();
         let work = |protocol: &Protocol| protocol.attacks.iter().map(|attack| work(attack, outputs)).collect();
@@ -47,42 +46,36 @@ impl<'a> Watch<'a> {
             screen,
             work: protocols.iter().map(work).collect(),
             eps: protocols.iter().map(|protocol| protocol.ball.eps).collect(),
-            state: RefCell::new(State {
-                line: LiveLine::new(),
-                begun: now,
-                due: now + PAUSE,
-                block: 0,
-                last: now,
-                seconds: Vec::new(),
-            }),
+            state: RefCell::new(State { line: LiveLine::new(), begun: now, due: now + PAUSE, block: 0, last: now }),
         }
     }
 
-    /// The attacks of an eps begin.
-    pub(crate) fn begin(&self, block: usize) {
-        let mut state = self.state.borrow_mut();
-        (state.block, state.last) = (block, Instant::now());
-        state.seconds = vec![0.0; self.work[block].len()];
+    /// Shows an event.
+    pub(crate) fn show(&self, event: AttackEvent<'_>) {
+        match event {
+            AttackEvent::Begin(block) => {
+                let mut state = self.state.borrow_mut();
+                (state.block, state.last) = (block, Instant::now());
+            }
+            // The time of the proof before the attacks does not count for the time left.
+            AttackEvent::Attacks => {
+                let mut state = self.state.borrow_mut();
+                let proof = state.last.elapsed();
+                state.begun += proof;
+            }
+            AttackEvent::Attack(progress) => self.attack(&progress),
+            AttackEvent::Proof { done, of } => {
+                self.phase(&format!("proving {} of {}", count(done as u64), plural(of as u64, "image")));
+            }
+            AttackEvent::Masking => self.phase("checking"),
+            AttackEvent::End => self.state.borrow_mut().line.clear(),
+        }
     }
 
-    /// The first attack starts: what the proof before it took counts neither for its time nor for the time left.
-    pub(crate) fn start(&self) {
-        let mut state = self.state.borrow_mut();
-        let now = Instant::now();
-        let proof = now - state.last;
-        state.begun += proof;
-        state.last = now;
-    }
-
-    /// An attack has come so far.
-    pub(crate) fn tell(&self, progress: Progress<'_>) {
+    fn attack(&self, progress: &Progress<'_>) {
         let state = &mut *self.state.borrow_mut();
         let now = Instant::now();
-        if let Some(seconds) = state.seconds.get_mut(progress.index) {
-            *seconds += (now - state.last).as_secs_f64();
-        }
-        state.last = now;
-        let text = || self.line(state.block, &progress, (now - state.begun).as_secs_f64());
+        let text = || self.line(state.block, progress, (now - state.begun).as_secs_f64());
         if self.screen.is_live() {
             state.line.update(text);
         } else if now >= state.due {
@@ -91,23 +84,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Something other than an attack is done.
-    pub(crate) fn say(&self, what: &str) {
+    fn phase(&self, what: &str) {
         let mut state = self.state.borrow_mut();
         let eps = short(self.eps[state.block]);
         if self.screen.is_live() {
             state.line.update(|| format!("eps {eps}  {what}"));
         }
-    }
-
-    /// The attacks of this eps are over: the seconds of each.
-    pub(crate) fn seconds(&self) -> Vec<f64> {
-        std::mem::take(&mut self.state.borrow_mut().seconds)
-    }
-
-    /// The line goes.
-    pub(crate) fn end(&self) {
-        self.state.borrow_mut().line.clear();
     }
 
     fn line(&self, block: usize, p: &Progress<'_>, elapsed: f64) -> String {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Block, Report, Row};
 use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::number::{count, plural, short};
 use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use standoff_train::attack::report::{Block, Report, Row};
 use standoff_train::fair::tally::{Judged, Tally};
 
 /// Everything, in lines of at most `width` characters where that is possible.

@@ -7,26 +7,26 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
-use standoff_nn::attack::Protocol;
+use standoff_nn::attack::{Grid, Norm, Protocol};
 use standoff_nn::robust::Certified;
 use standoff_nn::{Engine, Region};
+use standoff_train::attack::config::Rules;
+use standoff_train::attack::images::{Images, Part, Split};
+use standoff_train::attack::network::Network;
+use standoff_train::attack::proof_file::ProofFile;
+use standoff_train::attack::report::Report;
+use standoff_train::attack::{AttackConfig, AttackEvent, Evaluation, npy, proof_file};
+use standoff_train::training::folder;
 
 use crate::Exit;
-use crate::attack::images::{Images, Part, Split};
-use crate::attack::measure::{Bench, Measured};
-use crate::attack::network::Network;
 use crate::attack::picture::{self, Sheet};
-use crate::attack::plan::{Distance, Levels, Rules, Wish};
-use crate::attack::progress::Watch;
-use crate::attack::proof_file::ProofFile;
-use crate::attack::report::Report;
-use crate::attack::{npy, proof_file, table};
+use crate::attack::progress::AttackBar;
+use crate::attack::table;
 use crate::files;
 use crate::interrupt;
 use crate::number::{plural, short};
 use crate::parse;
 use crate::screen::Screen;
-use standoff_train::training::folder;
 
 const AFTER: &str = "\
 The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove
@@ -65,7 +65,7 @@ pub(crate) struct AttackArgs {
     data: String,
 
     /// Which of its images
-    #[arg(long, default_value = "test")]
+    #[arg(long, default_value = "test", value_parser = parse::one_of::<Split>())]
     split: Split,
 
     /// Only images of these classes
@@ -84,7 +84,7 @@ pub(crate) struct AttackArgs {
     eps: Vec<f64>,
 
     /// Whose evaluation
-    #[arg(long, default_value = "standard")]
+    #[arg(long, default_value = "standard", value_parser = parse::one_of::<Rules>())]
     protocol: Rules,
 
     /// These attacks instead of the protocol's own
@@ -92,12 +92,12 @@ pub(crate) struct AttackArgs {
     attacks: Option<Vec<String>>,
 
     /// How a change is measured [default: linf]
-    #[arg(long)]
-    norm: Option<Distance>,
+    #[arg(long, value_parser = parse::one_of::<Norm>())]
+    norm: Option<Norm>,
 
     /// How attacked images are stored [default: float; paper: truncate]
-    #[arg(long)]
-    grid: Option<Levels>,
+    #[arg(long, value_parser = parse::one_of::<Grid>())]
+    grid: Option<Grid>,
 
     /// Attack only what still stands and is not proven to: faster, but what an attack does alone is not known
     #[arg(long)]
@@ -137,80 +137,81 @@ pub(crate) struct AttackArgs {
 }
 
 pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
-    let (report, planned) = carry_out(args, &*interrupt::flag()?, None, screen)?;
+    let stop = interrupt::flag()?;
+    let (report, planned) = carry_out(&args.config()?, &args.outputs(), (&stop, None), screen)?;
     show(&report, args, planned, screen)
 }
 
-/// Attacks, keeps what came out, and says how many eps were planned. Ctrl-C and the deadline end it with what there is.
+/// Attacks, writes the files, and returns how many eps were planned. Ctrl-C and the deadline end it with what there is.
 pub(crate) fn carry_out(
-    args: &AttackArgs,
-    stop: &AtomicBool,
-    deadline: Option<Instant>,
+    config: &AttackConfig,
+    outputs: &Outputs<'_>,
+    (stop, deadline): (&AtomicBool, Option<Instant>),
     screen: &mut Screen,
 ) -> Result<(Report, usize)> {
-    let Some(path) = args.file.as_ref().or(args.model.as_ref()) else {
-        bail!("no model is given; name its file");
-    };
-    if args.limit == Some(0) {
+    let path = &config.model;
+    if config.limit == Some(0) {
         bail!("--limit is 0; at least one image is needed");
     }
     // What is quickly known to be wrong is said before anything large is read.
     if !path.exists() {
         files::bytes(path, files::MAX_DATA)?;
     }
-    let part = Part::find(&args.data, args.split)?;
-    let protocols = args.wish().protocols(part.shape())?;
-    let network = Network::load(path, args.network.as_deref(), part.shape())?;
-    let images = part.choose(&network, args.classes.as_deref(), args.limit)?;
-    let mut engine = Engine::new(&network.model, args.threads)?;
+    let part = Part::find(&config.data, config.split)?;
+    let protocols = config.protocols(part.shape())?;
+    let network = Network::load(path, config.network.as_deref(), part.shape())?;
+    let images = part.choose(&network, config.classes.as_deref(), config.limit)?;
+    let mut engine = Engine::new(&network.model, config.threads)?;
     engine.set_weights(&network.parameters)?;
-    if let Some(file) = &args.proof_file {
-        proof_file::check(path, file, &args.eps, &network, &engine)?;
+    if let Some(file) = outputs.proof {
+        proof_file::check(path, file, &config.eps, &network, &engine)?;
     }
-    let shelf = Shelf::new(args, &network.sha256)?;
+    let paths = OutputPaths::new(outputs, &network.sha256)?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
-    let bench = Bench { engine: &engine, images: &images, seed: args.seed, stop, deadline };
     let mut report = Report {
         model: path.display().to_string(),
         images: images.about.clone(),
-        protocol: args.protocol.name(),
+        protocol: config.protocol_name(),
         norm: protocols[0].ball.norm.name(),
         grid: protocols[0].ball.grid.name(),
-        chained: args.chain,
-        seed: args.seed,
+        chained: config.chain,
+        seed: config.seed,
         blocks: Vec::new(),
         interrupted: false,
         seconds: 0.0,
     };
-    let sheets = measure(&bench, &protocols, &shelf, &mut report, screen)?;
-    shelf.report(&report)?;
-    if !shelf.pictures(&sheets, (images.rows, images.cols))? {
+    let bar = AttackBar::new(screen, &protocols, images.names.len());
+    let observer = |event: AttackEvent<'_>| bar.show(event);
+    let evaluation =
+        Evaluation { engine: &engine, images: &images, seed: config.seed, stop, deadline, observer: &observer };
+    let sheets = measure(&evaluation, &protocols, &paths, &mut report)?;
+    paths.report(&report)?;
+    if !paths.pictures(&sheets, (images.rows, images.cols))? {
         screen.note("no image fell: there is no picture to draw");
     }
     Ok((report, protocols.len()))
 }
 
-/// Every eps, until Ctrl-C: figures into the report, images onto the shelf.
+/// Every eps, until Ctrl-C: figures into the report, images into files.
 fn measure(
-    bench: &Bench<'_>,
+    evaluation: &Evaluation<'_>,
     protocols: &[Protocol],
-    shelf: &Shelf<'_>,
+    paths: &OutputPaths<'_>,
     report: &mut Report,
-    screen: &Screen,
 ) -> Result<Vec<Sheet>> {
     let begun = Instant::now();
-    let watch = Watch::new(screen, protocols, bench.images.names.len());
+    let images = evaluation.images;
     let mut sheets = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
-        let Measured { mut block, worst, sheet, proof, interrupted } = bench.measure(i, protocol, &watch)?;
+        let mut measured = evaluation.measure(i, protocol)?;
         let several = protocols.len() > 1;
-        shelf.images(&worst, bench.images.labels.len(), several.then_some(protocol.ball.eps))?;
-        if let (Some(proven), Some(proof)) = (&mut block.certified, &proof) {
-            proven.file = shelf.proof(proof, bench.images, protocol.ball.eps)?;
+        paths.images(&measured.worst, images.labels.len(), several.then_some(protocol.ball.eps))?;
+        if let (Some(proven), Some(proof)) = (&mut measured.block.certified, &measured.proof) {
+            proven.file = paths.proof(proof, images, protocol.ball.eps)?;
         }
-        report.blocks.push(block);
-        sheets.push(sheet);
-        if interrupted {
+        sheets.push(Sheet::of(images, &measured));
+        report.blocks.push(measured.block);
+        if measured.interrupted {
             report.interrupted = true;
             break;
         }
@@ -256,59 +257,55 @@ fn show_proof(report: &Report, args: &AttackArgs, screen: &mut Screen) -> Result
     Ok(())
 }
 
-/// An attack that is not typed: the protocol's own, on a dataset's test images.
-#[derive(Debug, Clone)]
-pub(crate) struct Order<'a> {
-    pub(crate) model: &'a Path,
-    pub(crate) data: &'a str,
-    pub(crate) limit: Option<u64>,
-    pub(crate) eps: &'a [f64],
-    pub(crate) protocol: Rules,
-    pub(crate) threads: usize,
-    pub(crate) out: &'a Path,
-}
-
 impl AttackArgs {
-    pub(crate) fn of(order: &Order<'_>) -> Self {
-        Self {
-            file: Some(order.model.to_owned()),
-            model: None,
-            network: None,
-            data: order.data.to_owned(),
-            split: Split::Test,
-            classes: None,
-            limit: order.limit,
-            eps: order.eps.to_vec(),
-            protocol: order.protocol,
-            attacks: None,
-            norm: None,
-            grid: None,
-            chain: false,
-            seed: 0,
-            threads: order.threads,
-            pictures: None,
-            save: None,
-            proof_file: None,
-            out: Some(order.out.to_owned()),
-            force: true,
-            json: false,
-        }
-    }
-
-    fn wish(&self) -> Wish<'_> {
-        Wish {
+    /// The evaluation that the arguments describe.
+    fn config(&self) -> Result<AttackConfig> {
+        let Some(model) = self.file.as_ref().or(self.model.as_ref()) else {
+            bail!("no model is given; name its file");
+        };
+        Ok(AttackConfig {
+            model: model.clone(),
+            network: self.network.clone(),
+            data: self.data.clone(),
+            split: self.split,
+            classes: self.classes.clone(),
+            limit: self.limit,
+            eps: self.eps.clone(),
             rules: self.protocol,
-            eps: &self.eps,
-            attacks: self.attacks.as_deref(),
+            attacks: self.attacks.clone(),
             norm: self.norm,
             grid: self.grid,
             chain: self.chain,
+            seed: self.seed,
+            threads: self.threads,
+        })
+    }
+
+    fn outputs(&self) -> Outputs<'_> {
+        Outputs {
+            folder: self.out.as_deref(),
+            force: self.force,
+            pictures: self.pictures.as_deref(),
+            images: self.save.as_deref(),
+            proof: self.proof_file.as_deref(),
         }
     }
 }
 
+/// Files that are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Outputs<'a> {
+    /// A folder for all of them.
+    pub(crate) folder: Option<&'a Path>,
+    /// Overwrite the attack in that folder.
+    pub(crate) force: bool,
+    pub(crate) pictures: Option<&'a Path>,
+    pub(crate) images: Option<&'a Path>,
+    pub(crate) proof: Option<&'a Path>,
+}
+
 /// Where files go.
-struct Shelf<'a> {
+struct OutputPaths<'a> {
     folder: Option<&'a Path>,
     pictures: Vec<PathBuf>,
     images: Vec<PathBuf>,
@@ -316,17 +313,17 @@ struct Shelf<'a> {
     proof: Option<(&'a Path, &'a str)>,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> OutputPaths<'a> {
     /// Refuses places that cannot be written before hours of work, not after.
-    fn new(args: &'a AttackArgs, model: &'a str) -> Result<Self> {
-        let folder = args.out.as_deref();
+    fn new(outputs: &Outputs<'a>, model: &'a str) -> Result<Self> {
+        let Outputs { folder, force, pictures, images, proof } = *outputs;
         if let Some(folder) = folder {
-            folder::new(Some(folder), folder::ATTACK, args.force)?;
+            folder::new(Some(folder), folder::ATTACK, force)?;
         }
-        let both = |named: &Option<PathBuf>, usual: &str| -> Vec<PathBuf> {
-            named.iter().cloned().chain(folder.map(|folder| folder.join(usual))).collect()
+        let both = |named: Option<&Path>, usual: &str| -> Vec<PathBuf> {
+            named.map(Path::to_owned).into_iter().chain(folder.map(|folder| folder.join(usual))).collect()
         };
-        for path in [&args.pictures, &args.save, &args.proof_file].into_iter().flatten() {
+        for path in [pictures, images, proof].into_iter().flatten() {
             let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
             if !parent.is_dir() {
                 bail!("cannot write {}: there is no folder {}", files::name(path), files::name(parent));
@@ -337,9 +334,9 @@ impl<'a> Shelf<'a> {
         }
         Ok(Self {
             folder,
-            pictures: both(&args.pictures, "pictures.png"),
-            images: both(&args.save, "adversarial.npy"),
-            proof: args.proof_file.as_deref().map(|path| (path, model)),
+            pictures: both(pictures, "pictures.png"),
+            images: both(images, "adversarial.npy"),
+            proof: proof.map(|path| (path, model)),
         })
     }
 

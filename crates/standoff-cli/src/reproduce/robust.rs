@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use standoff_train::attack::AttackConfig;
+use standoff_train::attack::config::Rules;
+use standoff_train::named::Named as _;
 
 use super::items::{LEVELS, Row, attacked};
 use super::{Bench, Made, markdown, same};
-use crate::attack::plan::Rules;
-use crate::commands::attack::{AttackArgs, Order, carry_out};
+use crate::commands::attack::{Outputs, carry_out};
 use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::files;
 use crate::progress::RunBars;
@@ -60,14 +62,13 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
     let mut both = Vec::new();
     for (rules, images) in [(Rules::Paper, ALL), (Rules::Standard, STANDARD)] {
         let out = bench.folder(&attacked(name, rules.name()));
-        let order = Order {
-            model: &folder.join("model.safetensors"),
-            data: "mnist",
+        let config = AttackConfig {
+            model: folder.join("model.safetensors"),
             limit: Some((images / bench.wish.shorten).max(2)),
-            eps: &LEVELS,
-            protocol: rules,
+            eps: LEVELS.to_vec(),
+            rules,
             threads: bench.wish.threads,
-            out: &out,
+            ..AttackConfig::default()
         };
         if trained && !whole(&out) && !bench.ends() {
             screen.note(&format!(
@@ -76,7 +77,8 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
                 row.label,
                 rules.name()
             ));
-            carry_out(&AttackArgs::of(&order), bench.stop, bench.deadline, screen)?;
+            let outputs = Outputs { folder: Some(&out), force: true, ..Outputs::default() };
+            carry_out(&config, &outputs, (bench.stop, bench.deadline), screen)?;
         }
         let attack = whole(&out).then(|| Attacked::open(&out)).transpose()?;
         if attack.is_none() {

@@ -6,96 +6,107 @@ use serde_json::{Value, json};
 use standoff_nn::attack::{Cost, Honesty, Reach};
 
 use super::proof_file::ProofFile;
+use crate::fair::tally::{Judged, Tally};
 use crate::files::field;
-use standoff_train::fair::tally::{Judged, Tally};
 
 /// Everything that one command measured.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Report {
+pub struct Report {
     /// The file of the network.
-    pub(crate) model: String,
+    pub model: String,
     /// Which images, in a few words.
-    pub(crate) images: String,
+    pub images: String,
     /// `standard` or `paper`.
-    pub(crate) protocol: &'static str,
+    pub protocol: &'static str,
     /// `linf` or `l2`.
-    pub(crate) norm: &'static str,
+    pub norm: &'static str,
     /// How images are stored.
-    pub(crate) grid: &'static str,
+    pub grid: &'static str,
     /// Whether each attack tried only what stood before it.
-    pub(crate) chained: bool,
-    pub(crate) seed: u64,
+    pub chained: bool,
+    /// The seed.
+    pub seed: u64,
     /// Every eps, as far as it came.
-    pub(crate) blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
     /// Whether Ctrl-C ended it.
-    pub(crate) interrupted: bool,
-    pub(crate) seconds: f64,
+    pub interrupted: bool,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// One eps.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Block {
-    pub(crate) eps: f64,
+pub struct Block {
+    /// The largest change.
+    pub eps: f64,
     /// What is right before any attack.
-    pub(crate) natural: Tally,
-    pub(crate) attacks: Vec<Row>,
+    pub natural: Tally,
+    /// Attack by attack.
+    pub attacks: Vec<Row>,
     /// What no attack turned.
-    pub(crate) worst_case: Tally,
+    pub worst_case: Tally,
     /// What is proven to stand; nothing where it was not asked for or Ctrl-C came first.
-    pub(crate) certified: Option<Proven>,
+    pub certified: Option<Proven>,
     /// The figures behind the warnings.
-    pub(crate) honesty: Option<Honesty>,
+    pub honesty: Option<Honesty>,
     /// Reasons to doubt the measurement.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Image by image.
-    pub(crate) fates: Vec<Fate>,
+    pub fates: Vec<Fate>,
 }
 
 /// One attack.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
-    pub(crate) name: String,
+pub struct Row {
+    /// Its name, with its budget.
+    pub name: String,
     /// What it leaves: on its own, or with those before it if they are chained.
-    pub(crate) left: Tally,
-    /// How many images it tried, and how many of them fell.
-    pub(crate) tried: usize,
-    pub(crate) fallen: usize,
-    pub(crate) reach: Reach,
-    pub(crate) cost: Cost,
-    pub(crate) seconds: f64,
+    pub left: Tally,
+    /// How many images it tried.
+    pub tried: usize,
+    /// How many of them it changed to another class.
+    pub fallen: usize,
+    /// The distances of its images.
+    pub reach: Reach,
+    /// The passes it took.
+    pub cost: Cost,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// What interval bounds prove.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Proven {
-    pub(crate) tally: Tally,
-    pub(crate) seconds: f64,
+pub struct Proven {
+    /// How many images are proven.
+    pub tally: Tally,
+    /// How long it took.
+    pub seconds: f64,
     /// The proof file, if one was written.
-    pub(crate) file: Option<ProofFile>,
+    pub file: Option<ProofFile>,
 }
 
 /// What became of an image.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fate {
+pub struct Fate {
     /// Its place in its part of the dataset, counted from 0.
-    pub(crate) image: usize,
+    pub image: usize,
     /// Its class.
-    pub(crate) label: String,
+    pub label: String,
     /// Whether it was right before.
-    pub(crate) natural: bool,
+    pub natural: bool,
     /// The first attack that turned it.
-    pub(crate) fallen_to: Option<String>,
+    pub fallen_to: Option<String>,
     /// What the network takes the worst image found for.
-    pub(crate) prediction: String,
+    pub prediction: String,
     /// The largest other logit less the label's, there.
-    pub(crate) margin: f32,
+    pub margin: f32,
     /// Whether it is proven to stand.
-    pub(crate) certified: Option<bool>,
+    pub certified: Option<bool>,
 }
 
 impl Report {
     /// Everything but the single images, as one object.
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         json!({
             "model": self.model,
             "images": self.images,
@@ -111,7 +122,7 @@ impl Report {
     }
 
     /// A row for every eps, attack and class, with one for all classes together.
-    pub(crate) fn csv(&self) -> String {
+    pub fn csv(&self) -> String {
         let mut out =
             "eps,attack,class,correct,total,accuracy,lower,upper,tried,fallen,forward,gradients,reach,seconds\n"
                 .to_owned();
@@ -139,7 +150,7 @@ impl Report {
     }
 
     /// A row for every eps and image.
-    pub(crate) fn images_csv(&self) -> String {
+    pub fn images_csv(&self) -> String {
         let mut out = "eps,image,label,natural,fallen_to,prediction,margin,certified\n".to_owned();
         for block in &self.blocks {
             for fate in &block.fates {

@@ -5,23 +5,30 @@ use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
 use super::network::Network;
+use crate::data::find::{Found, find_images};
+use crate::data::known::MNIST;
+use crate::data::places::Surroundings;
 use crate::files;
+use crate::named::named;
 use crate::number::{count, plural};
-use standoff_train::data::find::{Found, find_images};
-use standoff_train::data::known::MNIST;
-use standoff_train::data::places::Surroundings;
 
 /// Which part of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Split {
-    /// The images to judge by
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// The images to judge by.
     Test,
-    /// The images to learn from
+    /// The images to learn from.
     Train,
 }
 
+named! { Split:
+    Test, "test", "The images to judge by";
+    Train, "train", "The images to learn from";
+}
+
 impl Split {
-    pub(crate) fn name(self) -> &'static str {
+    /// An adjective for messages.
+    fn adjective(self) -> &'static str {
         match self {
             Self::Test => "test",
             Self::Train => "training",
@@ -31,7 +38,7 @@ impl Split {
 
 /// A part of a dataset, not yet seen with the eyes of a network.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub struct Part {
     found: Found,
     split: Split,
     set: ImageSet,
@@ -39,28 +46,28 @@ pub(crate) struct Part {
 
 /// Images with what a network should say of them.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Images {
+pub struct Images {
     /// From 0 to 1, image by image.
-    pub(crate) pixels: Vec<f32>,
+    pub pixels: Vec<f32>,
     /// The output of each image's class.
-    pub(crate) labels: Vec<u16>,
+    pub labels: Vec<u16>,
     /// Where each image stands in its part of the dataset, counted from 0.
-    pub(crate) places: Vec<usize>,
+    pub places: Vec<usize>,
     /// The height of an image.
-    pub(crate) rows: usize,
+    pub rows: usize,
     /// The width of an image.
-    pub(crate) cols: usize,
+    pub cols: usize,
     /// What every output stands for.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// What they are, in a few words.
-    pub(crate) about: String,
+    pub about: String,
     /// What the user should know.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Part {
     /// Finds and reads what `--data` names.
-    pub(crate) fn find(data: &str, split: Split) -> Result<Self> {
+    pub fn find(data: &str, split: Split) -> Result<Self> {
         let found = find_images(Some(data), &MNIST, &Surroundings::real())?;
         let [train, train_labels, test, test_labels] = &found.files;
         let set = match split {
@@ -71,12 +78,12 @@ impl Part {
     }
 
     /// One image.
-    pub(crate) fn shape(&self) -> Shape {
+    pub fn shape(&self) -> Shape {
         Shape::new(1, self.set.rows, self.set.cols)
     }
 
     /// The first `limit` images of the given classes, or of all that the network knows.
-    pub(crate) fn choose(&self, network: &Network, classes: Option<&[u8]>, limit: Option<u64>) -> Result<Images> {
+    pub fn choose(&self, network: &Network, classes: Option<&[u8]>, limit: Option<u64>) -> Result<Images> {
         let Self { found, split, set } = self;
         if let Some(classes) = classes {
             // Refuses classes that are not there, or twice.
@@ -101,7 +108,7 @@ impl Part {
         }
         check_labels(&network.model, set, &places, &output)?;
         let dataset = found.known.map_or_else(|| files::name(&found.folder), |(known, _)| known.name.to_owned());
-        let (n, which) = (places.len() as u64, split.name());
+        let (n, which) = (places.len() as u64, split.adjective());
         Ok(Images {
             pixels: places.iter().flat_map(|i| set.image(*i)).map(|k| f32::from(*k) / 255.0).collect(),
             labels: places.iter().filter_map(|i| output[usize::from(set.labels[*i])]).collect(),

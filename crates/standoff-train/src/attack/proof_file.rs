@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use standoff_nn::robust::{ProvenImage, certify};
@@ -11,7 +13,6 @@ use standoff_nn::{Engine, Region};
 use super::network::Network;
 use crate::files;
 use crate::number::{count, plural, short};
-use crate::report_page::base64;
 
 /// The file, as it is written.
 #[derive(Debug, Serialize)]
@@ -44,25 +45,27 @@ struct ImageClaim {
 
 /// A proof file that was written, for the summary.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ProofFile {
+pub struct ProofFile {
     /// Its name, as given.
-    pub(crate) path: String,
+    pub path: String,
     /// How many images it proves, of how many.
-    pub(crate) images: usize,
-    pub(crate) of: usize,
-    pub(crate) eps: f64,
+    pub images: usize,
+    /// Images in all.
+    pub of: usize,
+    /// The eps of the proof.
+    pub eps: f64,
 }
 
 impl ProofFile {
     /// The line of the summary.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let (proven, of) = (count(self.images as u64), plural(self.of as u64, "image"));
         format!("proof file: {}, {proven} of {of} proven at eps {}", self.path, short(self.eps))
     }
 }
 
 /// Refuses, before anything is attacked, what a proof file cannot hold.
-pub(crate) fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, engine: &Engine) -> Result<()> {
+pub fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, engine: &Engine) -> Result<()> {
     if eps.len() != 1 {
         bail!("a proof file is for one eps, --eps has {}; run the command once for each", eps.len());
     }
@@ -81,7 +84,7 @@ pub(crate) fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, e
 }
 
 /// Writes the proof of these images, all or nothing.
-pub(crate) fn write(path: &Path, model: &str, region: Region, images: &[ProvenImage]) -> Result<()> {
+pub fn write(path: &Path, model: &str, region: Region, images: &[ProvenImage]) -> Result<()> {
     let Some((least, most)) = region.clip else { bail!("a proof file needs limits of the pixels") };
     let images: Vec<ImageClaim> = images.iter().map(claim).collect();
     let mut all = Sha256::new();
@@ -115,13 +118,13 @@ fn claim(image: &ProvenImage) -> ImageClaim {
     ImageClaim {
         index: image.index,
         label: image.label,
-        pixels: base64(&pixels),
+        pixels: STANDARD.encode(&pixels),
         margins: image.margins.iter().enumerate().map(|(j, m)| (j != own).then_some(*m)).collect(),
         sha256: hexadecimal(&sum.finalize()),
     }
 }
 
 /// A digest as text.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,6 @@
 //! The attacks and the proof for one eps, and what became of every image.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -8,74 +9,119 @@ use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victi
 use standoff_nn::robust::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
-use super::glyphs;
 use super::images::Images;
-use super::picture::{Exhibit, SHOWN, Sheet};
-use super::progress::Watch;
 use super::report::{Block, Fate, Proven, Row};
-use crate::number::{count, plural, short};
-use standoff_train::fair::tally::Tally;
+use crate::fair::tally::Tally;
+use crate::number::plural;
 
 /// Images that are proved at a time, between two looks for Ctrl-C.
 const TOGETHER: usize = 512;
 
-/// What all eps share.
-pub(crate) struct Bench<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) images: &'a Images,
-    pub(crate) seed: u64,
+/// What happens during an evaluation, for an observer.
+#[derive(Debug, Clone, Copy)]
+pub enum AttackEvent<'a> {
+    /// The eps of this number begins.
+    Begin(usize),
+    /// Its attacks begin; the proof, where it comes first, is over.
+    Attacks,
+    /// An attack reports its progress.
+    Attack(Progress<'a>),
+    /// So many images of all have been through the proof.
+    Proof {
+        /// Images done.
+        done: usize,
+        /// Images in all.
+        of: usize,
+    },
+    /// The signs of gradient masking are collected.
+    Masking,
+    /// The eps is finished.
+    End,
+}
+
+/// What the evaluations of all eps share.
+pub struct Evaluation<'a> {
+    /// The network.
+    pub engine: &'a Engine,
+    /// The images.
+    pub images: &'a Images,
+    /// The seed of all random numbers.
+    pub seed: u64,
     /// Set by Ctrl-C.
-    pub(crate) stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
     /// When attacks end, finished or not.
-    pub(crate) deadline: Option<Instant>,
+    pub deadline: Option<Instant>,
+    /// Receives the events, on the calling thread.
+    pub observer: &'a dyn Fn(AttackEvent<'_>),
 }
 
 /// One eps: its figures, and the images behind them.
-pub(crate) struct Measured {
-    pub(crate) block: Block,
-    /// The worst image found of every victim, as stored.
-    pub(crate) worst: Vec<f32>,
-    pub(crate) sheet: Sheet,
+#[derive(Debug)]
+pub struct MeasuredAttack {
+    /// The figures.
+    pub block: Block,
+    /// The worst image found of every image, as stored.
+    pub worst: Vec<f32>,
+    /// The output of the network for each of them.
+    pub predictions: Vec<u16>,
     /// What is proven of every image; nothing after Ctrl-C or the deadline.
-    pub(crate) proof: Option<Certified>,
-    pub(crate) interrupted: bool,
+    pub proof: Option<Certified>,
+    /// Whether Ctrl-C or the deadline ended it.
+    pub interrupted: bool,
 }
 
-impl Bench<'_> {
+/// The seconds of every attack.
+struct Clock {
+    last: Instant,
+    seconds: Vec<f64>,
+}
+
+impl Clock {
+    fn add(&mut self, index: usize) {
+        let now = Instant::now();
+        if let Some(seconds) = self.seconds.get_mut(index) {
+            *seconds += (now - self.last).as_secs_f64();
+        }
+        self.last = now;
+    }
+}
+
+impl Evaluation<'_> {
     fn victims(&self) -> Victims<'_> {
         Victims { images: &self.images.pixels, labels: &self.images.labels }
     }
 
-    /// Attacks, proves and doubts the eps of that number; `watch` is told. Where only what stands is attacked the proof comes first,
-    /// and spares what cannot fall.
-    pub(crate) fn measure(&self, number: usize, protocol: &Protocol, watch: &Watch<'_>) -> Result<Measured> {
-        watch.begin(number);
+    /// Attacks and proves at the eps of that number, and collects signs of gradient masking. In a chain the proof comes first, and
+    /// images that are proven are not attacked.
+    pub fn measure(&self, number: usize, protocol: &Protocol) -> Result<MeasuredAttack> {
+        (self.observer)(AttackEvent::Begin(number));
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
-        let mut proof = if ahead { self.prove(protocol, watch)? } else { None };
+        let mut proof = if ahead { self.prove(protocol)? } else { None };
         let spared = proof.as_ref().map(|(_, each)| each.certified.clone());
-        watch.start();
+        (self.observer)(AttackEvent::Attacks);
+        let clock = RefCell::new(Clock { last: Instant::now(), seconds: vec![0.0; protocol.attacks.len()] });
         let ended = AtomicBool::new(self.late());
         let tell = |progress: Progress<'_>| {
             // Attacks tell where they are just before they look whether to go on.
             ended.fetch_or(self.late(), Ordering::Relaxed);
-            watch.tell(progress);
+            clock.borrow_mut().add(progress.index);
+            (self.observer)(AttackEvent::Attack(progress));
         };
         let run = Run { seed: self.seed, stop: Some(&ended), progress: Some(&tell), proven: spared.as_deref() };
         let result = ensemble(self.engine, self.victims(), protocol, &run)?;
-        let seconds = watch.seconds();
-        let mut block = self.block(protocol, &result, &seconds);
+        let mut block = self.block(protocol, &result, &clock.borrow().seconds);
         let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
         if proof.is_none() && !asked() {
-            proof = self.prove(protocol, watch)?;
+            proof = self.prove(protocol)?;
             ended.fetch_or(proof.is_none(), Ordering::Relaxed);
         }
         if !asked() {
-            watch.say("checking");
+            (self.observer)(AttackEvent::Masking);
             let silent = Run { stop: Some(self.stop), progress: None, ..run };
             let figures = honesty(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
             block.honesty = (!asked()).then_some(figures);
         }
-        watch.end();
+        (self.observer)(AttackEvent::End);
         // With nothing to spend nothing can be reached.
         if let Some(figures) = block.honesty.as_ref().filter(|_| protocol.ball.eps > 0.0) {
             block.warnings.extend(figures.warnings().iter().map(ToString::to_string));
@@ -85,8 +131,7 @@ impl Bench<'_> {
         block.warnings.extend(defects(protocol, &result, &block.fates));
         let (proven, proof) = proof.unzip();
         block.certified = proven;
-        let sheet = self.sheet(protocol, &result, &predictions);
-        Ok(Measured { block, sheet, proof, interrupted: asked(), worst: result.images })
+        Ok(MeasuredAttack { block, predictions, proof, interrupted: asked(), worst: result.images })
     }
 
     fn tally(&self, right: impl Iterator<Item = bool>) -> Tally {
@@ -126,7 +171,7 @@ impl Bench<'_> {
     }
 
     /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline.
-    fn prove(&self, protocol: &Protocol, watch: &Watch<'_>) -> Result<Option<(Proven, Certified)>> {
+    fn prove(&self, protocol: &Protocol) -> Result<Option<(Proven, Certified)>> {
         let begun = Instant::now();
         let Images { pixels, labels, .. } = self.images;
         let (width, region) = (self.engine.model().input().size(), Region::image_within(protocol.ball.eps));
@@ -135,8 +180,7 @@ impl Bench<'_> {
             if self.late() {
                 return Ok(None);
             }
-            let (done, of) = (all.certified.len() as u64, labels.len() as u64);
-            watch.say(&format!("proving {} of {}", count(done), plural(of, "image")));
+            (self.observer)(AttackEvent::Proof { done: all.certified.len(), of: labels.len() });
             let part = certify(self.engine, pixels, some, region)?;
             all.certified.extend(part.certified);
             all.margins.extend(part.margins);
@@ -172,32 +216,6 @@ impl Bench<'_> {
             certified: certified.map(|each| each[i]),
         };
         self.images.labels.iter().enumerate().map(fate).collect()
-    }
-
-    /// Some fallen images: the first of every class, then the next of every class.
-    fn sheet(&self, protocol: &Protocol, result: &Ensemble, predictions: &[u16]) -> Sheet {
-        let Images { labels, names, rows, cols, .. } = self.images;
-        let width = rows * cols;
-        let mut seen = vec![0_usize; names.len()];
-        let mut fallen: Vec<(usize, usize)> = Vec::new();
-        for i in (0..labels.len()).filter(|i| result.fallen_to[*i].is_some()) {
-            let class = usize::from(labels[i]);
-            fallen.push((seen[class], i));
-            seen[class] += 1;
-        }
-        fallen.sort_by_key(|(nth, i)| (*nth, labels[*i]));
-        fallen.truncate(SHOWN);
-        let name = |output: u16| match &names[usize::from(output)] {
-            name if glyphs::drawable(name) => name.clone(),
-            _ => output.to_string(),
-        };
-        let exhibit = |(_, i): &(usize, usize)| Exhibit {
-            original: self.images.pixels[i * width..(i + 1) * width].to_vec(),
-            adversarial: result.images[i * width..(i + 1) * width].to_vec(),
-            caption: format!("{}>{}", name(labels[*i]), name(predictions[*i])),
-        };
-        let exhibits: Vec<Exhibit> = fallen.iter().map(exhibit).collect();
-        Sheet { heading: format!("eps {}", short(protocol.ball.eps)), exhibits }
     }
 }
 

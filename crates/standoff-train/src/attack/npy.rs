@@ -9,7 +9,7 @@ const LEAD: usize = 10;
 ///
 /// # Panics
 /// When the values do not fill the rows.
-pub(crate) fn matrix(values: &[f32], rows: usize) -> Vec<u8> {
+pub fn matrix(values: &[f32], rows: usize) -> Vec<u8> {
     let columns = values.len() / rows.max(1);
     assert_eq!(rows * columns, values.len());
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");

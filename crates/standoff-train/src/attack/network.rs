@@ -14,24 +14,24 @@ use crate::files;
 
 /// A network for pixels from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Network {
+pub struct Network {
     /// Its layers.
-    pub(crate) model: Model,
+    pub model: Model,
     /// Its parameters.
-    pub(crate) parameters: Vec<f32>,
+    pub parameters: Vec<f32>,
     /// What its outputs stand for, if the file says so.
-    pub(crate) classes: Option<Vec<String>>,
+    pub classes: Option<Vec<String>>,
     /// What the user should know.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// The digest of the file.
-    pub(crate) sha256: String,
+    pub sha256: String,
     /// Why a proof about this network is not one about the file, if so.
-    pub(crate) unprovable: Option<&'static str>,
+    pub unprovable: Option<&'static str>,
 }
 
 impl Network {
     /// Reads a file for images of a shape. `named` is a preset or the file of a model, for weights that do not describe theirs.
-    pub(crate) fn load(path: &Path, named: Option<&str>, images: Shape) -> Result<Self> {
+    pub fn load(path: &Path, named: Option<&str>, images: Shape) -> Result<Self> {
         let bytes = files::bytes(path, files::MAX_DATA)?;
         let wrong = |error: anyhow::Error| anyhow!("the model {} cannot be used: {error:#}", files::name(path));
         Self::from_bytes(&bytes, named, images).map_err(wrong)

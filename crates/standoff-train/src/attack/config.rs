@@ -1,0 +1,163 @@
+//! The description of an evaluation under attack, and the protocol of attacks for every eps.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use standoff_nn::Shape;
+use standoff_nn::attack::{Grid, Norm, Protocol, Request};
+
+use super::images::Split;
+use crate::named::{Named as _, named};
+
+/// Whose evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// Strong attacks inside the ball and inside [0, 1], every fallen image verified.
+    Standard,
+    /// As published: FGSM (not clipped) and PGD-40, images cut to 256 levels.
+    Paper,
+}
+
+named! { Rules:
+    Standard, "standard", "Strong attacks inside the ball and inside [0, 1], every fallen image verified";
+    Paper, "paper", "As published: FGSM (not clipped) and PGD-40, images cut to 256 levels";
+}
+named! { Norm:
+    Linf, "linf", "The largest change of a pixel";
+    L2, "l2", "The Euclidean length of the change";
+}
+named! { Grid:
+    Float, "float", "As 32-bit floats";
+    Truncate, "truncate", "Cut to 256 levels after the attack";
+    Round, "round", "Rounded to 256 levels after the attack";
+    Search, "search", "Attacks move on the 256 levels themselves";
+}
+
+/// An evaluation under attack, complete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttackConfig {
+    /// The file of the network.
+    pub model: PathBuf,
+    /// A preset or the file of a model, for weights that do not describe their network.
+    pub network: Option<String>,
+    /// A dataset of images by name, or a folder.
+    pub data: String,
+    /// Which part of it.
+    pub split: Split,
+    /// Only images of these classes.
+    pub classes: Option<Vec<u8>>,
+    /// Only the first so many images.
+    pub limit: Option<u64>,
+    /// The largest changes, of pixels from 0 to 1.
+    pub eps: Vec<f64>,
+    /// Whose evaluation.
+    pub rules: Rules,
+    /// Names of attacks instead of the protocol's own, as they were split at commas.
+    pub attacks: Option<Vec<String>>,
+    /// The norm of a change; none for that of the protocol.
+    pub norm: Option<Norm>,
+    /// How attacked images are stored; none for that of the protocol.
+    pub grid: Option<Grid>,
+    /// Attack only images that no attack before has changed and that are not proven.
+    pub chain: bool,
+    /// Decides every random number.
+    pub seed: u64,
+    /// Threads, which change no result; 0 for all.
+    pub threads: usize,
+}
+
+impl Default for AttackConfig {
+    fn default() -> Self {
+        Self {
+            model: PathBuf::new(),
+            network: None,
+            data: "mnist".to_owned(),
+            split: Split::Test,
+            classes: None,
+            limit: None,
+            eps: vec![0.3],
+            rules: Rules::Standard,
+            attacks: None,
+            norm: None,
+            grid: None,
+            chain: false,
+            seed: 0,
+            threads: 0,
+        }
+    }
+}
+
+impl AttackConfig {
+    /// One protocol for each eps, for images of a shape.
+    pub fn protocols(&self, images: Shape) -> Result<Vec<Protocol>> {
+        let &Self { norm, grid, chain, .. } = self;
+        let (paper, attacks) = (self.rules == Rules::Paper, self.attacks.as_deref());
+        let mut all = Vec::new();
+        for (i, &eps) in self.eps.iter().enumerate() {
+            if self.eps[..i].contains(&eps) {
+                bail!("eps {eps} is given twice");
+            }
+            all.push(Request { eps, paper, attacks, norm, grid, chain }.protocol(images)?);
+        }
+        Ok(all)
+    }
+
+    /// The name of the rules.
+    pub fn protocol_name(&self) -> &'static str {
+        self.rules.name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use standoff_nn::attack::{Attack, Judge};
+
+    use super::*;
+
+    const IMAGES: Shape = Shape::new(1, 28, 28);
+
+    fn at(eps: &[f64]) -> AttackConfig {
+        AttackConfig { eps: eps.to_vec(), ..AttackConfig::default() }
+    }
+
+    fn refused(config: &AttackConfig) -> String {
+        config.protocols(IMAGES).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_eps_has_its_protocol() {
+        let all = at(&[0.2, 0.3]).protocols(IMAGES).unwrap();
+        assert_eq!(all.iter().map(|p| p.ball.eps).collect::<Vec<_>>(), [0.2, 0.3]);
+        assert!(all.iter().all(|p| p.judge == Judge::Every && p.ball.strict && p.ball.clip));
+        let chained = AttackConfig { chain: true, grid: Some(Grid::Search), ..at(&[0.1]) }.protocols(IMAGES).unwrap();
+        assert_eq!((chained[0].judge, chained[0].ball.grid), (Judge::Worst, Grid::Search));
+        let paper = AttackConfig { rules: Rules::Paper, ..at(&[0.4]) }.protocols(IMAGES).unwrap();
+        assert_eq!(paper[0], Protocol::paper(0.4));
+    }
+
+    #[test]
+    fn an_attack_keeps_the_commas_of_its_options() {
+        let parts = ["fgsm", "pgd40:step=0.01", "start=clean", " square100"].map(str::to_owned);
+        let all = AttackConfig { attacks: Some(parts.to_vec()), ..at(&[0.3]) }.protocols(IMAGES).unwrap();
+        let names: Vec<String> = all[0].attacks.iter().map(Attack::name).collect();
+        assert_eq!(names, ["fgsm", "pgd40:step=0.01,start=clean", "square100"]);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_refused() {
+        assert!(refused(&at(&[-0.1])).contains("eps is -0.1: want a number from 0 to 1"));
+        assert!(refused(&at(&[8.0])).contains("8/255"));
+        assert!(refused(&at(&[f64::NAN])).contains("eps is NaN"));
+        assert!(refused(&at(&[0.3, 0.3])).contains("eps 0.3 is given twice"));
+        assert!(refused(&AttackConfig { norm: Some(Norm::L2), ..at(&[28.5]) }).contains("from 0 to 28"));
+        let paper = AttackConfig { rules: Rules::Paper, ..at(&[0.3]) };
+        assert!(refused(&AttackConfig { norm: Some(Norm::L2), ..paper.clone() }).contains("has no norm l2"));
+        assert!(refused(&AttackConfig { grid: Some(Grid::Round), ..paper.clone() }).contains("no grid but truncate"));
+        let attacks = ["pdg40".to_owned()];
+        assert!(
+            refused(&AttackConfig { attacks: Some(attacks.to_vec()), ..paper.clone() }).contains("did you mean `pgd`")
+        );
+        let attacks = ["pgd", "pgd40"].map(str::to_owned);
+        assert!(refused(&AttackConfig { attacks: Some(attacks.to_vec()), ..paper }).contains("`pgd40` is given twice"));
+    }
+}
