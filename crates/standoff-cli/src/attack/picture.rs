@@ -44,7 +44,7 @@ impl Sheet {
         let width = rows * cols;
         let mut seen = vec![0_usize; names.len()];
         let mut fallen: Vec<(usize, usize)> = Vec::new();
-        for i in (0..labels.len()).filter(|i| block.fates[*i].fallen_to.is_some()) {
+        for i in (0..labels.len()).filter(|i| block.outcomes[*i].fallen_to.is_some()) {
             let class = usize::from(labels[i]);
             fallen.push((seen[class], i));
             seen[class] += 1;

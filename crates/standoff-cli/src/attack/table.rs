@@ -6,7 +6,7 @@ use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::number::{count, plural, short};
 use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
 use standoff_train::attack::report::{Block, Report, Row};
-use standoff_train::fair::tally::{Judged, Tally};
+use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
 
 /// Everything, in lines of at most `width` characters where that is possible.
 pub(crate) fn render(report: &Report, width: usize) -> String {
@@ -43,20 +43,20 @@ fn stored(grid: &str) -> &'static str {
 }
 
 /// Every line of a block: its name, what it leaves, and the attack if it is one.
-fn lines(block: &Block) -> Vec<(&str, &Tally, Option<&Row>)> {
+fn lines(block: &Block) -> Vec<(&str, &Accuracy, Option<&Row>)> {
     let mut lines = vec![("natural", &block.natural, None)];
     lines.extend(block.attacks.iter().map(|row| (row.name.as_str(), &row.left, Some(row))));
     lines.push(("worst case", &block.worst_case, None));
-    lines.extend(block.certified.as_ref().map(|proven| ("certified", &proven.tally, None)));
+    lines.extend(block.certified.as_ref().map(|proven| ("certified", &proven.accuracy, None)));
     lines
 }
 
 fn accuracies(block: &Block) -> Grid {
-    let row = |(name, tally, attack): (&str, &Tally, Option<&Row>)| {
-        let [low, high] = tally.all.interval().map(|end| format!("{:.2}", 100.0 * end));
-        let worst = tally.worst().filter(|_| tally.groups.len() > 1);
+    let row = |(name, accuracy, attack): (&str, &Accuracy, Option<&Row>)| {
+        let [low, high] = accuracy.all.interval().map(|end| format!("{:.2}", 100.0 * end));
+        let worst = accuracy.worst().filter(|_| accuracy.groups.len() > 1);
         let mut cells = vec![
-            tally.all.percent(),
+            accuracy.all.percent(),
             format!("{low} to {high}"),
             worst.map(|class| format!("{} {}", class.name, class.percent())).unwrap_or_default(),
         ];
@@ -89,7 +89,7 @@ fn verdict(block: &Block, report: &Report) -> String {
     match &block.certified {
         None => format!("interrupted: the attacks so far leave at most {left} of {images}"),
         Some(proven) => {
-            let proven = proven.tally.all.percent();
+            let proven = proven.accuracy.all.percent();
             let halted = report.interrupted && report.blocks.last().is_some_and(|last| std::ptr::eq(last, block));
             let begin = if halted { "interrupted: certified" } else { "certified" };
             let mut text = format!("{begin} at least {proven}, attacks leave at most {left} of {images}");
@@ -103,9 +103,9 @@ fn verdict(block: &Block, report: &Report) -> String {
 
 fn classes(block: &Block) -> Grid {
     let names: Vec<String> = block.natural.groups.iter().map(|class| class.name.clone()).collect();
-    let row = |(name, tally, _): (&str, &Tally, Option<&Row>)| {
-        let cell = |class: &Judged| Cell::plain(format!("{:.1}", 100.0 * class.accuracy()));
-        (name.to_owned(), tally.groups.iter().map(cell).collect())
+    let row = |(name, accuracy, _): (&str, &Accuracy, Option<&Row>)| {
+        let cell = |class: &GroupAccuracy| Cell::plain(format!("{:.1}", 100.0 * class.accuracy()));
+        (name.to_owned(), accuracy.groups.iter().map(cell).collect())
     };
     Grid { corner: "attack", layers: vec![""], heads: names, rows: lines(block).into_iter().map(row).collect() }
 }

@@ -15,7 +15,7 @@ use standoff_train::attack::images::{Images, Part, Split};
 use standoff_train::attack::network::Network;
 use standoff_train::attack::proof_file::ProofFile;
 use standoff_train::attack::report::Report;
-use standoff_train::attack::{AttackConfig, AttackEvent, Evaluation, npy, proof_file};
+use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, npy, proof_file};
 use standoff_train::training::folder;
 
 use crate::Exit;
@@ -183,7 +183,7 @@ pub(crate) fn carry_out(
     let bar = AttackBar::new(screen, &protocols, images.names.len());
     let observer = |event: AttackEvent<'_>| bar.show(event);
     let evaluation =
-        Evaluation { engine: &engine, images: &images, seed: config.seed, stop, deadline, observer: &observer };
+        AttackEvaluation { engine: &engine, images: &images, seed: config.seed, stop, deadline, observer: &observer };
     let sheets = measure(&evaluation, &protocols, &paths, &mut report)?;
     paths.report(&report)?;
     if !paths.pictures(&sheets, (images.rows, images.cols))? {
@@ -194,7 +194,7 @@ pub(crate) fn carry_out(
 
 /// Every eps, until Ctrl-C: figures into the report, images into files.
 fn measure(
-    evaluation: &Evaluation<'_>,
+    evaluation: &AttackEvaluation<'_>,
     protocols: &[Protocol],
     paths: &OutputPaths<'_>,
     report: &mut Report,

@@ -17,10 +17,10 @@ use crate::progress::RunBars;
 use crate::screen::Screen;
 use standoff_nn::fair::Method;
 use standoff_train::fair::class::Class;
-use standoff_train::fair::config::{BatchOrder, Config, Inner, Optimizer, Scale};
+use standoff_train::fair::config::{BatchOrder, FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::experiment::Experiment;
 use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
-use standoff_train::fair::task::Task;
+use standoff_train::fair::task::FairTask;
 use standoff_train::training::Control;
 use standoff_train::training::folder;
 
@@ -199,9 +199,9 @@ impl FairArgs {
     /// The experiment to go on with, or a new one in a new folder.
     fn open(&self, screen: &mut Screen) -> Result<Experiment> {
         if let Some(out) = &self.resume {
-            let config = folder::resumed(out, Config::open)?;
+            let config = folder::resumed(out, FairConfig::open)?;
             config.check()?;
-            let task = Task::load(&config)?;
+            let task = FairTask::load(&config)?;
             return Ok(Experiment { config, task, out: out.clone(), threads: self.threads });
         }
         let mut config = self.configure()?;
@@ -210,7 +210,7 @@ impl FairArgs {
             screen.note(&text);
         }
         // What is wrong with the data is said before a folder is made.
-        let task = Task::load(&config)?;
+        let task = FairTask::load(&config)?;
         if let Some(epochs) = self.epochs {
             config.stretch(epochs.saturating_mul(task.steps_per_epoch(config.batch)));
             config.check()?;
@@ -222,17 +222,17 @@ impl FairArgs {
     }
 
     /// The experiment, with the flags on top.
-    fn configure(&self) -> Result<Config> {
+    fn configure(&self) -> Result<FairConfig> {
         let mut c = match &self.config {
-            Some(path) => Config::open(path)?,
-            None => Config::quick()?,
+            Some(path) => FairConfig::open(path)?,
+            None => FairConfig::quick()?,
         };
         let csv =
             self.data.as_ref().is_some_and(|d| d.to_lowercase().ends_with(".csv")) || self.columns.label.is_some();
         if self.config.is_none() && (csv || self.data.is_some()) {
             // The quick experiment is of three classes of one dataset; other data begins from the defaults.
             let quick = c;
-            c = Config { schedule: quick.schedule, seeds: quick.seeds, ..Config::default() };
+            c = FairConfig { schedule: quick.schedule, seeds: quick.seeds, ..FairConfig::default() };
             if csv {
                 (c.model, c.batch, c.biases) = ("logistic".into(), 0, "zero".into());
                 (c.optimizer, c.schedule) = (Optimizer::Adam, vec![(600, 0.03), (200, 0.003)]);
@@ -245,7 +245,7 @@ impl FairArgs {
         Ok(c)
     }
 
-    fn override_with_flags(&self, c: &mut Config) -> Result<()> {
+    fn override_with_flags(&self, c: &mut FairConfig) -> Result<()> {
         macro_rules! take {
             ($($flag:ident => $field:ident),* $(,)?) => { $(if let Some(v) = &self.$flag { c.$field = v.clone(); })* };
         }

@@ -13,9 +13,9 @@ use crate::files::{self, field};
 use crate::number::plural;
 use crate::screen::Screen;
 use standoff_train::data::places::Surroundings;
-use standoff_train::fair::judgement::Judgement;
+use standoff_train::fair::evaluation::Evaluation;
 use standoff_train::fair::predictor::{Predictions, Predictor};
-use standoff_train::fair::questions::Questions;
+use standoff_train::fair::unlabelled::UnlabelledData;
 
 /// The arguments of `standoff predict`.
 #[derive(Debug, Args)]
@@ -48,22 +48,22 @@ pub(crate) struct PredictArgs {
 
 pub(crate) fn run(args: &PredictArgs, screen: &mut Screen) -> Result<Exit> {
     let predictor = Predictor::load(&args.model)?;
-    let questions = Questions::find(&args.data, &predictor, &Surroundings::real())?;
-    questions.notes.iter().for_each(|text| screen.warn(text));
+    let data = UnlabelledData::find(&args.data, &predictor, &Surroundings::real())?;
+    data.notes.iter().for_each(|text| screen.warn(text));
     let classes = predictor.inputs.classes();
-    let said = predictor.predict(questions.samples(), questions.places.len())?;
-    let judgement = Judgement::of(&said.outputs, &questions, classes);
-    for text in judgement.iter().flat_map(|judgement| &judgement.notes) {
+    let said = predictor.predict(data.samples(), data.places.len())?;
+    let evaluation = Evaluation::of(&said.outputs, &data, classes);
+    for text in evaluation.iter().flat_map(|evaluation| &evaluation.notes) {
         screen.warn(text);
     }
-    let told = Told { questions: &questions, said: &said, classes };
+    let told = Told { data: &data, said: &said, classes };
     if let Some(path) = &args.out {
         files::replace(path, told.csv().as_bytes())?;
     }
-    let rows = plural(questions.places.len() as u64, "prediction");
-    let table = judgement.as_ref().map(|judgement| accuracy_table::render(judgement, screen.width()));
+    let rows = plural(data.places.len() as u64, "prediction");
+    let table = evaluation.as_ref().map(|evaluation| accuracy_table::render(evaluation, screen.width()));
     match (args.json, &args.out) {
-        (true, out) => screen.result(&format!("{}\n", told.json(judgement.as_ref(), out.is_none())))?,
+        (true, out) => screen.result(&format!("{}\n", told.json(evaluation.as_ref(), out.is_none())))?,
         (false, Some(path)) => {
             screen.note(&format!("{rows} in {}", files::name(path)));
             screen.result(&table.unwrap_or_default())?;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &PredictArgs, screen: &mut Screen) -> Result<Exit> {
 
 /// What was said of what.
 struct Told<'a> {
-    questions: &'a Questions,
+    data: &'a UnlabelledData,
     said: &'a Predictions,
     classes: &'a [String],
 }
@@ -109,7 +109,7 @@ impl Told<'_> {
     }
 
     fn csv(&self) -> String {
-        let Questions { key, places, labels, .. } = self.questions;
+        let UnlabelledData { key, places, labels, .. } = self.data;
         let label = if labels.is_empty() { "" } else { "label," };
         let mut out = format!("{key},{label}prediction");
         for head in self.heads() {
@@ -130,8 +130,8 @@ impl Told<'_> {
         out
     }
 
-    fn json(&self, judgement: Option<&Judgement>, whole: bool) -> Value {
-        let Questions { key, places, labels, .. } = self.questions;
+    fn json(&self, evaluation: Option<&Evaluation>, whole: bool) -> Value {
+        let UnlabelledData { key, places, labels, .. } = self.data;
         let one = |i: usize| {
             json!({
                 *key: places[i],
@@ -143,7 +143,7 @@ impl Told<'_> {
         let mut all = json!({
             "samples": places.len(),
             "classes": self.heads(),
-            "accuracy": judgement.map(Judgement::json),
+            "accuracy": evaluation.map(Evaluation::json),
         });
         if whole {
             all["predictions"] = (0..places.len()).map(one).collect();

@@ -15,8 +15,8 @@ use crate::progress::RunBars;
 use crate::robust_table;
 use crate::screen::Screen;
 use standoff_train::fair::config::{BatchOrder, Optimizer};
-use standoff_train::robust::config::{Config, Kind, Method};
-use standoff_train::robust::task::Task;
+use standoff_train::robust::config::{AttackStep, Method, RobustConfig};
+use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
 use standoff_train::training::Control;
 use standoff_train::training::folder;
@@ -72,8 +72,8 @@ pub(crate) struct RobustArgs {
     step_size: Option<f64>,
 
     /// How they follow the slope
-    #[arg(long, value_parser = parse::one_of::<Kind>())]
-    step_kind: Option<Kind>,
+    #[arg(long, value_parser = parse::one_of::<AttackStep>())]
+    step_kind: Option<AttackStep>,
 
     /// Steps without a target that all targets of `paper` share first
     #[arg(long, value_name = "K")]
@@ -198,17 +198,17 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
 
 impl RobustArgs {
     /// The training to go on with, or a new one in a new folder.
-    fn open(&self) -> Result<(Config, Task, PathBuf)> {
+    fn open(&self) -> Result<(RobustConfig, RobustTask, PathBuf)> {
         if let Some(out) = &self.resume {
-            let config = folder::resumed(out, Config::open)?;
+            let config = folder::resumed(out, RobustConfig::open)?;
             config.check()?;
-            let task = Task::load(&config)?;
+            let task = RobustTask::load(&config)?;
             return Ok((config, task, out.clone()));
         }
         let config = self.configure()?;
         config.check()?;
         // What is wrong with the data is said before a folder is made.
-        let task = Task::load(&config)?;
+        let task = RobustTask::load(&config)?;
         train::check(&task, &config)?;
         let out = folder::new(self.out.as_deref(), folder::ROBUST, self.force)?;
         folder::begin(&out, &config.to_toml()?)?;
@@ -216,13 +216,13 @@ impl RobustArgs {
     }
 
     /// The experiment, with the flags on top.
-    fn configure(&self) -> Result<Config> {
+    fn configure(&self) -> Result<RobustConfig> {
         let mut c = match &self.config {
-            Some(path) => Config::open(path)?,
-            None => Config::quick()?,
+            Some(path) => RobustConfig::open(path)?,
+            None => RobustConfig::quick()?,
         };
         if let (None, Some(method)) = (&self.config, self.method) {
-            c = Config::of(method)?;
+            c = RobustConfig::of(method)?;
         }
         let file = c.clone();
         macro_rules! take {
@@ -256,7 +256,7 @@ impl RobustArgs {
             }
             c.stretch(epochs);
         }
-        let what = |c: &Config| (c.data.clone(), c.method, c.eps, c.model.clone());
+        let what = |c: &RobustConfig| (c.data.clone(), c.method, c.eps, c.model.clone());
         if what(&c) != what(&file) {
             // The title is of another experiment.
             c.title = format!("{}, {} at eps {}, {}", c.data, c.method.name(), short(c.eps), c.model);

@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use standoff_train::fair::judgement::Judgement;
-use standoff_train::fair::tally::{Judged, Tally};
+use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
+use standoff_train::fair::evaluation::Evaluation;
 
 use super::grid::{Cell, Grid};
 use crate::number::count;
 use crate::screen::WARN;
 
 /// For the terminal.
-pub(crate) fn render(judgement: &Judgement, width: usize) -> String {
-    let Tally { groups, all } = &judgement.tally;
-    let worst = judgement.tally.worst().filter(|_| groups.len() > 1);
-    let row = |group: &Judged| {
+pub(crate) fn render(evaluation: &Evaluation, width: usize) -> String {
+    let Accuracy { groups, all } = &evaluation.accuracy;
+    let worst = evaluation.accuracy.worst().filter(|_| groups.len() > 1);
+    let row = |group: &GroupAccuracy| {
         let mut cells: Vec<Cell> =
             [count(group.correct as u64), count(group.total as u64), group.percent()].map(Cell::plain).to_vec();
         cells[2].style = (worst == Some(group)).then_some(WARN);
@@ -29,7 +29,7 @@ pub(crate) fn render(judgement: &Judgement, width: usize) -> String {
     if let Some(worst) = worst {
         let _ = writeln!(out, "\nworst group: {}, {}", worst.name, worst.percent());
     }
-    if let Some(fairness) = judgement.fairness {
+    if let Some(fairness) = evaluation.fairness {
         let shown = |v: f64| if v.is_nan() { "unknown".to_owned() } else { format!("{v:.4}") };
         let (parity, odds) = (shown(fairness.demographic_parity), shown(fairness.equalised_odds));
         let _ = writeln!(out, "differences between groups: demographic parity {parity}, equalised odds {odds}");

@@ -30,10 +30,10 @@ pub(crate) struct Attacked {
 #[derive(Debug, Deserialize)]
 pub(super) struct Budget {
     pub(super) eps: f64,
-    natural: Tally,
+    natural: Accuracy,
     attacks: Vec<Attack>,
-    worst_case: Tally,
-    certified: Option<Tally>,
+    worst_case: Accuracy,
+    certified: Option<Accuracy>,
     #[serde(default)]
     warnings: Vec<String>,
 }
@@ -41,17 +41,17 @@ pub(super) struct Budget {
 #[derive(Debug, Deserialize)]
 struct Attack {
     name: String,
-    accuracy: Tally,
+    accuracy: Accuracy,
 }
 
 #[derive(Debug, Deserialize)]
-struct Tally {
-    worst: Option<Judged>,
-    all: Judged,
+struct Accuracy {
+    worst: Option<GroupAccuracy>,
+    all: GroupAccuracy,
 }
 
 #[derive(Debug, Deserialize)]
-struct Judged {
+struct GroupAccuracy {
     name: String,
     correct: usize,
     total: usize,
@@ -59,7 +59,7 @@ struct Judged {
     upper: Option<f64>,
 }
 
-impl Judged {
+impl GroupAccuracy {
     fn percent(&self) -> f64 {
         100.0 * self.correct as f64 / self.total as f64
     }
@@ -67,11 +67,11 @@ impl Judged {
 
 impl Budget {
     /// Every line of the table: its name and what it leaves.
-    fn lines(&self) -> Vec<(&str, &Tally)> {
+    fn lines(&self) -> Vec<(&str, &Accuracy)> {
         let mut all = vec![("natural", &self.natural)];
         all.extend(self.attacks.iter().map(|attack| (attack.name.as_str(), &attack.accuracy)));
         all.push(("worst case", &self.worst_case));
-        all.extend(self.certified.as_ref().map(|tally| ("certified", tally)));
+        all.extend(self.certified.as_ref().map(|accuracy| ("certified", accuracy)));
         all
     }
 }
@@ -171,11 +171,11 @@ impl Attacked {
         let row = |name: &str| {
             let cell = |b: &Budget| match b.lines().iter().find(|l| l.0 == name) {
                 None => Cell::plain("-".to_owned()),
-                Some((_, tally)) => {
-                    let all = &tally.all;
+                Some((_, accuracy)) => {
+                    let all = &accuracy.all;
                     let ends = all.lower.zip(all.upper);
                     let interval = ends.map(|(l, u)| format!("{:.2} to {:.2}", 100.0 * l, 100.0 * u));
-                    let worst = tally.worst.as_ref().map(|w| format!("{}: {:.2}", w.name, w.percent()));
+                    let worst = accuracy.worst.as_ref().map(|w| format!("{}: {:.2}", w.name, w.percent()));
                     let style = match name {
                         "worst case" => Some(WARN),
                         "certified" => Some(GOOD),

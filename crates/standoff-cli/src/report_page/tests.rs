@@ -147,16 +147,16 @@ fn robust_trainings_and_attacks_have_their_figures_and_the_papers_table() {
     fs::write(training.path().join("config.toml"), "method = \"paper\"\neps = 0.4\n").expect("written");
     let line = "{\"step\":5,\"epoch\":1,\"value\":2,\"x_gap\":[0,1],\"y_gap\":[0,0],\"natural\":{\"correct\":9,\"total\":10}}\n";
     fs::write(training.path().join("metrics.jsonl"), line).expect("written");
-    let tally = |n: usize| {
+    let accuracy = |n: usize| {
         format!("{{\"groups\":[],\"worst\":null,\"all\":{{\"name\":\"all\",\"correct\":{n},\"total\":10}}}}")
     };
     let results = format!(
         "{{\"model\":\"m\",\"images\":\"i\",\"protocol\":\"paper\",\"norm\":\"linf\",\"grid\":\"float\",\"seed\":0,\
          \"interrupted\":true,\"seconds\":1,\"budgets\":[{{\"eps\":0.3,\"natural\":{},\"attacks\":[{{\"name\":\"pgd40\",\
          \"accuracy\":{}}}],\"worst_case\":{},\"certified\":null}}]}}",
-        tally(9),
-        tally(7),
-        tally(6)
+        accuracy(9),
+        accuracy(7),
+        accuracy(6)
     );
     fs::write(attack.path().join("results.json"), results).expect("written");
     fs::write(attack.path().join("pictures.png"), b"\x89PNG").expect("written");

@@ -11,10 +11,10 @@ use crate::number::plural;
 use crate::progress::RunBars;
 use crate::screen::Screen;
 use standoff_nn::fair::Method;
-use standoff_train::fair::config::Config;
+use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::experiment::Experiment;
 use standoff_train::fair::results::{Results, RunResult};
-use standoff_train::fair::task::Task;
+use standoff_train::fair::task::FairTask;
 use standoff_train::fair::train::Spec;
 use standoff_train::training::folder::{self, CONFIG};
 
@@ -50,7 +50,7 @@ fn wanted(bench: &Bench<'_>, figure: &[Method], spec: &Spec) -> bool {
 
 /// The experiment in its folder, begun or found there.
 fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experiment> {
-    let mut config = Config::parse(source.text, source.name)?;
+    let mut config = FairConfig::parse(source.text, source.name)?;
     config.title = bench.title(&config.title);
     config.seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
     if bench.wish.shorten > 1 {
@@ -63,12 +63,12 @@ fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experime
     let path = out.join(CONFIG);
     let begun = path.is_file();
     if begun {
-        let old = folder::resumed(&out, Config::open)?;
+        let old = folder::resumed(&out, FairConfig::open)?;
         let seeds = old.seeds.max(config.seeds);
-        same(&out, &Config { seeds, ..old }, &Config { seeds, ..config.clone() })?;
+        same(&out, &FairConfig { seeds, ..old }, &FairConfig { seeds, ..config.clone() })?;
         config.seeds = seeds;
     }
-    let task = Task::load(&config)?;
+    let task = FairTask::load(&config)?;
     task.check(&config)?;
     std::fs::create_dir_all(&out)
         .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&out), files::plain(&e)))?;

@@ -149,7 +149,8 @@ mod tests {
         for item in &ITEMS {
             match &item.recipe {
                 Recipe::Fair { experiment, figure } => {
-                    let config = fair::config::Config::parse(experiment.text, experiment.name).expect("an experiment");
+                    let config =
+                        fair::config::FairConfig::parse(experiment.text, experiment.name).expect("an experiment");
                     config.check().expect("it can be run");
                     assert!(figure.iter().all(|method| config.methods.contains(method)));
                     let table = item.name.replace("table", "Table ");
@@ -157,7 +158,8 @@ mod tests {
                 }
                 Recipe::Robust { rows } => {
                     for row in *rows {
-                        let config = robust::config::Config::parse(row.source.text, row.source.name).expect("one");
+                        let config =
+                            robust::config::RobustConfig::parse(row.source.text, row.source.name).expect("one");
                         config.check().expect("it can be run");
                         assert!(config.title.starts_with("Table 3 of the paper"), "{}", config.title);
                         assert!(row.label.ends_with(&format!("eps {:.2}", config.eps)), "{}", row.label);

@@ -17,8 +17,8 @@ use crate::files;
 use crate::progress::RunBars;
 use crate::report_page::Attacked;
 use crate::screen::{DIM, HEAD, NAME, Screen, paint};
-use standoff_train::robust::config::Config;
-use standoff_train::robust::task::Task;
+use standoff_train::robust::config::RobustConfig;
+use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
 use standoff_train::training::folder::{self, CONFIG};
 
@@ -97,7 +97,7 @@ fn whole(folder: &Path) -> bool {
 
 /// Trains; false if the time was too short.
 fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Result<bool> {
-    let mut config = Config::parse(row.source.text, row.source.name)?;
+    let mut config = RobustConfig::parse(row.source.text, row.source.name)?;
     config.title = bench.title(&config.title);
     if bench.wish.shorten > 1 {
         let factor = bench.wish.shorten as f64;
@@ -108,7 +108,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
     }
     config.check()?;
     if out.join(CONFIG).is_file() {
-        same(out, &folder::resumed(out, Config::open)?, &config)?;
+        same(out, &folder::resumed(out, RobustConfig::open)?, &config)?;
     }
     if out.join(train::RESULT).is_file() {
         return Ok(true);
@@ -116,7 +116,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
     if bench.ends() {
         return Ok(false);
     }
-    let task = Task::load(&config)?;
+    let task = RobustTask::load(&config)?;
     train::check(&task, &config)?;
     std::fs::create_dir_all(out)
         .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(out), files::plain(&e)))?;

@@ -59,9 +59,11 @@ fn text(table: &Table) -> String {
 
 #[test]
 fn every_key_of_an_experiment_is_refused_with_a_wrong_type_and_misspelt() {
-    let fair: Refusal = |text| fair::config::Config::parse(text, "flood.toml").err().map(|e| format!("{e:#}"));
-    let robust: Refusal = |text| robust::config::Config::parse(text, "flood.toml").err().map(|e| format!("{e:#}"));
-    let mut all = fair::config::Config { init: Some("w.safetensors".into()), lambdas: vec![0.1], ..Default::default() };
+    let fair: Refusal = |text| fair::config::FairConfig::parse(text, "flood.toml").err().map(|e| format!("{e:#}"));
+    let robust: Refusal =
+        |text| robust::config::RobustConfig::parse(text, "flood.toml").err().map(|e| format!("{e:#}"));
+    let mut all =
+        fair::config::FairConfig { init: Some("w.safetensors".into()), lambdas: vec![0.1], ..Default::default() };
     all.columns = Some(fair::config::Columns::default());
     let mut table: Table = all.to_toml().expect("TOML").parse().expect("TOML");
     let columns = table["columns"].as_table().expect("a table").clone();
@@ -80,7 +82,7 @@ fn every_key_of_an_experiment_is_refused_with_a_wrong_type_and_misspelt() {
     assert!(flood(&paper, "paper.", &beneath, fair) > 5);
     table.insert("paper".to_owned(), Value::Array(Vec::new()));
     assert!(flood(&table, "", &text, fair) > 80);
-    let all = robust::config::Config { init: Some("w.safetensors".into()), ..Default::default() };
+    let all = robust::config::RobustConfig { init: Some("w.safetensors".into()), ..Default::default() };
     let table: Table = all.to_toml().expect("TOML").parse().expect("TOML");
     assert!(flood(&table, "", &text, robust) > 80);
 }

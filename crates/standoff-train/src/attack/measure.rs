@@ -10,8 +10,8 @@ use standoff_nn::robust::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
 use super::images::Images;
-use super::report::{Block, Fate, Proven, Row};
-use crate::fair::tally::Tally;
+use super::report::{Block, ImageOutcome, Proven, Row};
+use crate::fair::accuracy::Accuracy;
 use crate::number::plural;
 
 /// Images that are proved at a time, between two looks for Ctrl-C.
@@ -40,7 +40,7 @@ pub enum AttackEvent<'a> {
 }
 
 /// What the evaluations of all eps share.
-pub struct Evaluation<'a> {
+pub struct AttackEvaluation<'a> {
     /// The network.
     pub engine: &'a Engine,
     /// The images.
@@ -86,7 +86,7 @@ impl Clock {
     }
 }
 
-impl Evaluation<'_> {
+impl AttackEvaluation<'_> {
     fn victims(&self) -> Victims<'_> {
         Victims { images: &self.images.pixels, labels: &self.images.labels }
     }
@@ -127,15 +127,16 @@ impl Evaluation<'_> {
             block.warnings.extend(figures.warnings().iter().map(ToString::to_string));
         }
         let predictions = self.predictions(&result.images)?;
-        block.fates = self.fates(&result, &predictions, proof.as_ref().map(|(_, each)| each.certified.as_slice()));
-        block.warnings.extend(defects(protocol, &result, &block.fates));
+        block.outcomes =
+            self.outcomes(&result, &predictions, proof.as_ref().map(|(_, each)| each.certified.as_slice()));
+        block.warnings.extend(defects(protocol, &result, &block.outcomes));
         let (proven, proof) = proof.unzip();
         block.certified = proven;
         Ok(MeasuredAttack { block, predictions, proof, interrupted: asked(), worst: result.images })
     }
 
-    fn tally(&self, right: impl Iterator<Item = bool>) -> Tally {
-        Tally::of(right, &self.images.labels, &self.images.names)
+    fn accuracy(&self, right: impl Iterator<Item = bool>) -> Accuracy {
+        Accuracy::of(right, &self.images.labels, &self.images.names)
     }
 
     fn block(&self, protocol: &Protocol, result: &Ensemble, seconds: &[f64]) -> Block {
@@ -150,7 +151,7 @@ impl Evaluation<'_> {
             };
             Row {
                 name: found.attack.name(),
-                left: self.tally((0..n).map(stands)),
+                left: self.accuracy((0..n).map(stands)),
                 tried: found.tried.iter().filter(|t| **t).count(),
                 fallen: found.fallen.iter().filter(|f| **f).count(),
                 reach: found.reach,
@@ -160,13 +161,13 @@ impl Evaluation<'_> {
         };
         Block {
             eps: protocol.ball.eps,
-            natural: self.tally(result.natural.iter().copied()),
+            natural: self.accuracy(result.natural.iter().copied()),
             attacks: result.attacks[..whole].iter().enumerate().map(row).collect(),
-            worst_case: self.tally((0..n).map(|i| result.stands(i))),
+            worst_case: self.accuracy((0..n).map(|i| result.stands(i))),
             certified: None,
             honesty: None,
             warnings: Vec::new(),
-            fates: Vec::new(),
+            outcomes: Vec::new(),
         }
     }
 
@@ -185,8 +186,8 @@ impl Evaluation<'_> {
             all.certified.extend(part.certified);
             all.margins.extend(part.margins);
         }
-        let tally = self.tally(all.certified.iter().copied());
-        Ok(Some((Proven { tally, seconds: begun.elapsed().as_secs_f64(), file: None }, all)))
+        let accuracy = self.accuracy(all.certified.iter().copied());
+        Ok(Some((Proven { accuracy, seconds: begun.elapsed().as_secs_f64(), file: None }, all)))
     }
 
     /// Whether Ctrl-C or the deadline has come.
@@ -204,9 +205,9 @@ impl Evaluation<'_> {
         Ok(outcome.predictions)
     }
 
-    fn fates(&self, result: &Ensemble, predictions: &[u16], certified: Option<&[bool]>) -> Vec<Fate> {
+    fn outcomes(&self, result: &Ensemble, predictions: &[u16], certified: Option<&[bool]>) -> Vec<ImageOutcome> {
         let name = |output: u16| self.images.names[usize::from(output)].clone();
-        let fate = |(i, label): (usize, &u16)| Fate {
+        let outcome = |(i, label): (usize, &u16)| ImageOutcome {
             image: self.images.places[i],
             label: name(*label),
             natural: result.natural[i],
@@ -215,12 +216,12 @@ impl Evaluation<'_> {
             margin: result.margins[i],
             certified: certified.map(|each| each[i]),
         };
-        self.images.labels.iter().enumerate().map(fate).collect()
+        self.images.labels.iter().enumerate().map(outcome).collect()
     }
 }
 
 /// What must never happen, and is said aloud if it does.
-fn defects(protocol: &Protocol, result: &Ensemble, fates: &[Fate]) -> Vec<String> {
+fn defects(protocol: &Protocol, result: &Ensemble, outcomes: &[ImageOutcome]) -> Vec<String> {
     let mut found = Vec::new();
     let refused: usize = result.attacks.iter().map(|f| f.refused).sum();
     if refused > 0 {
@@ -228,7 +229,7 @@ fn defects(protocol: &Protocol, result: &Ensemble, fates: &[Fate]) -> Vec<String
         found.push(format!("{images} that an attack took for fallen did not stand verification and do not count"));
     }
     // The published evaluation leaves the ball and [0, 1]: there a proof says nothing about it.
-    let broken = fates.iter().filter(|f| f.certified == Some(true) && (f.fallen_to.is_some() || !f.natural)).count();
+    let broken = outcomes.iter().filter(|f| f.certified == Some(true) && (f.fallen_to.is_some() || !f.natural)).count();
     if protocol.ball.strict && broken > 0 {
         let images = plural(broken as u64, "image");
         found.push(format!("{images} fell although proven to stand: this is a bug in standoff, please report it"));
@@ -250,7 +251,7 @@ mod tests {
             attacks: Vec::new(),
             interrupted: false,
         };
-        let fate = |i: usize, certified: bool| Fate {
+        let outcome = |i: usize, certified: bool| ImageOutcome {
             image: i,
             label: "0".to_owned(),
             natural: true,
@@ -259,7 +260,8 @@ mod tests {
             margin: 1.0,
             certified: Some(certified),
         };
-        let said = |protocol: &Protocol, first: bool| defects(protocol, &result, &[fate(0, first), fate(1, true)]);
+        let said =
+            |protocol: &Protocol, first: bool| defects(protocol, &result, &[outcome(0, first), outcome(1, true)]);
         let standard = Protocol::standard(0.3);
         assert!(said(&standard, true)[0].starts_with("1 image fell although"), "{:?}", said(&standard, true));
         assert!(said(&standard, false).is_empty());

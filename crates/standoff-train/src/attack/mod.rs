@@ -9,4 +9,4 @@ pub mod proof_file;
 pub mod report;
 
 pub use config::AttackConfig;
-pub use measure::{AttackEvent, Evaluation};
+pub use measure::{AttackEvaluation, AttackEvent};

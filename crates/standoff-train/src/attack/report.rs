@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use standoff_nn::attack::{Cost, Honesty, Reach};
 
 use super::proof_file::ProofFile;
-use crate::fair::tally::{Judged, Tally};
+use crate::fair::accuracy::{Accuracy, GroupAccuracy};
 use crate::files::field;
 
 /// Everything that one command measured.
@@ -40,11 +40,11 @@ pub struct Block {
     /// The largest change.
     pub eps: f64,
     /// What is right before any attack.
-    pub natural: Tally,
+    pub natural: Accuracy,
     /// Attack by attack.
     pub attacks: Vec<Row>,
     /// What no attack turned.
-    pub worst_case: Tally,
+    pub worst_case: Accuracy,
     /// What is proven to stand; nothing where it was not asked for or Ctrl-C came first.
     pub certified: Option<Proven>,
     /// The figures behind the warnings.
@@ -52,7 +52,7 @@ pub struct Block {
     /// Reasons to doubt the measurement.
     pub warnings: Vec<String>,
     /// Image by image.
-    pub fates: Vec<Fate>,
+    pub outcomes: Vec<ImageOutcome>,
 }
 
 /// One attack.
@@ -61,7 +61,7 @@ pub struct Row {
     /// Its name, with its budget.
     pub name: String,
     /// What it leaves: on its own, or with those before it if they are chained.
-    pub left: Tally,
+    pub left: Accuracy,
     /// How many images it tried.
     pub tried: usize,
     /// How many of them it changed to another class.
@@ -78,7 +78,7 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proven {
     /// How many images are proven.
-    pub tally: Tally,
+    pub accuracy: Accuracy,
     /// How long it took.
     pub seconds: f64,
     /// The proof file, if one was written.
@@ -87,7 +87,7 @@ pub struct Proven {
 
 /// What became of an image.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fate {
+pub struct ImageOutcome {
     /// Its place in its part of the dataset, counted from 0.
     pub image: usize,
     /// Its class.
@@ -127,9 +127,9 @@ impl Report {
             "eps,attack,class,correct,total,accuracy,lower,upper,tried,fallen,forward,gradients,reach,seconds\n"
                 .to_owned();
         for block in &self.blocks {
-            let mut add = |name: &str, tally: &Tally, rest: &str| {
-                for judged in [&tally.all].into_iter().chain(&tally.groups) {
-                    let Judged { name: class, correct, total } = judged;
+            let mut add = |name: &str, accuracy: &Accuracy, rest: &str| {
+                for judged in [&accuracy.all].into_iter().chain(&accuracy.groups) {
+                    let GroupAccuracy { name: class, correct, total } = judged;
                     let [lower, upper] = judged.interval();
                     let _ = write!(out, "{:?},{},{},{correct},{total},", block.eps, field(name), field(class));
                     let _ = writeln!(out, "{:?},{lower:?},{upper:?},{rest}", judged.accuracy());
@@ -143,7 +143,7 @@ impl Report {
             }
             add("worst case", &block.worst_case, ",,,,,");
             if let Some(proven) = &block.certified {
-                add("certified", &proven.tally, &format!(",,,,,{:.3}", proven.seconds));
+                add("certified", &proven.accuracy, &format!(",,,,,{:.3}", proven.seconds));
             }
         }
         out
@@ -153,11 +153,11 @@ impl Report {
     pub fn images_csv(&self) -> String {
         let mut out = "eps,image,label,natural,fallen_to,prediction,margin,certified\n".to_owned();
         for block in &self.blocks {
-            for fate in &block.fates {
-                let Fate { image, natural, margin, .. } = fate;
-                let [label, prediction] = [&fate.label, &fate.prediction].map(|name| field(name));
-                let to = field(fate.fallen_to.as_deref().unwrap_or_default());
-                let certified = fate.certified.map(|c| c.to_string()).unwrap_or_default();
+            for outcome in &block.outcomes {
+                let ImageOutcome { image, natural, margin, .. } = outcome;
+                let [label, prediction] = [&outcome.label, &outcome.prediction].map(|name| field(name));
+                let to = field(outcome.fallen_to.as_deref().unwrap_or_default());
+                let certified = outcome.certified.map(|c| c.to_string()).unwrap_or_default();
                 let _ = write!(out, "{:?},{image},{label},{natural},{to},", block.eps);
                 let _ = writeln!(out, "{prediction},{margin:?},{certified}");
             }
@@ -174,7 +174,7 @@ impl Block {
             "attacks": self.attacks.iter().map(Row::json).collect::<Vec<_>>(),
             "worst_case": self.worst_case.json(),
             "certified": self.certified.as_ref().map(|proven| {
-                let mut all = proven.tally.json();
+                let mut all = proven.accuracy.json();
                 all["seconds"] = json!(proven.seconds);
                 all["proof"] = json!("rigorous");
                 if let Some(file) = &proven.file {

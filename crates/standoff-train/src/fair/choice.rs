@@ -8,7 +8,7 @@ use standoff_nn::fair::{Grouped, Method};
 use standoff_nn::{Engine, Outcome, Weights};
 
 use super::results::{GroupScore, RunResult, average, worst};
-use super::task::Task;
+use super::task::FairTask;
 use super::train::{Spec, judge};
 
 /// Accuracies closer than this are the same: they are means of counts, and their sums may be rounded differently.
@@ -38,7 +38,7 @@ pub struct Choice {
 
 impl Choice {
     /// Judges every candidate's models, which lie in the folders of their runs, by the validation part.
-    pub fn make(task: &Task, specs: &[Spec], out: &Path) -> Result<Self> {
+    pub fn make(task: &FairTask, specs: &[Spec], out: &Path) -> Result<Self> {
         let data =
             task.validation.as_ref().ok_or_else(|| anyhow!("there is no validation part to choose lambda by"))?;
         let mut engine = Engine::new(&task.model, 0)?;

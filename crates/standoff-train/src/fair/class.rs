@@ -61,15 +61,15 @@ impl Visitor<'_> for Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Config;
+    use super::super::config::FairConfig;
     use super::*;
 
     #[test]
     fn classes_are_numbers_or_names_in_a_configuration() {
-        let config: Config = toml::from_str("classes = [0, \"Ankle boot\", \"6\"]\n").unwrap();
+        let config: FairConfig = toml::from_str("classes = [0, \"Ankle boot\", \"6\"]\n").unwrap();
         assert_eq!(config.classes, [Class::Number(0), Class::Name("Ankle boot".into()), Class::Number(6)]);
-        assert_eq!(toml::from_str::<Config>(&config.to_toml().unwrap()).unwrap(), config);
-        assert!(toml::from_str::<Config>("classes = [300]\n").unwrap_err().to_string().contains("at most 255"));
-        assert!(toml::from_str::<Config>("classes = [0.5]\n").is_err());
+        assert_eq!(toml::from_str::<FairConfig>(&config.to_toml().unwrap()).unwrap(), config);
+        assert!(toml::from_str::<FairConfig>("classes = [300]\n").unwrap_err().to_string().contains("at most 255"));
+        assert!(toml::from_str::<FairConfig>("classes = [0.5]\n").is_err());
     }
 }

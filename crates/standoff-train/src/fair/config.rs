@@ -91,7 +91,7 @@ named! { BatchOrder:
 /// A fair training, complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct FairConfig {
     /// A line for the table.
     pub title: String,
     /// A name, a folder or a CSV file.
@@ -151,7 +151,7 @@ pub struct Config {
     pub paper: Vec<PaperRow>,
 }
 
-impl Default for Config {
+impl Default for FairConfig {
     fn default() -> Self {
         Self {
             title: String::new(),
@@ -188,7 +188,7 @@ impl Default for Config {
 /// `standoff fair` without a word: the experiment of the README.
 const QUICK: &str = include_str!("../../../../experiments/fair-quick.toml");
 
-impl Config {
+impl FairConfig {
     /// The experiment that runs when none is named.
     pub fn quick() -> Result<Self> {
         Self::parse(QUICK, "experiments/fair-quick.toml")

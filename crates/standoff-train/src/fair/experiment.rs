@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::choice::Choice;
-use super::config::Config;
+use super::config::FairConfig;
 use super::lambda::Lambda;
 use super::results::{Results, RunResult};
-use super::task::Task;
+use super::task::FairTask;
 use super::train::{self, Spec};
 use crate::training::run::result;
 use crate::training::runs::{self, Load};
@@ -18,9 +18,9 @@ use crate::training::{Control, Observer};
 #[derive(Debug)]
 pub struct Experiment {
     /// Its description.
-    pub config: Config,
+    pub config: FairConfig,
     /// Its data and model.
-    pub task: Task,
+    pub task: FairTask,
     /// Its folder.
     pub out: PathBuf,
     /// Threads; 0 for all.

@@ -4,12 +4,12 @@ use super::results::Fairness;
 
 /// Samples of a group, and how many of them were predicted to be of a class.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct GroupRate {
     predicted: usize,
     total: usize,
 }
 
-impl Tally {
+impl GroupRate {
     fn add(&mut self, predicted: bool) {
         self.total += 1;
         self.predicted += usize::from(predicted);
@@ -32,9 +32,9 @@ pub fn fairness(predictions: &[u16], labels: &[u16], groups: &[u16], classes: us
     let count = groups.iter().max().map_or(0, |g| usize::from(*g) + 1);
     let mut parity = f64::NAN;
     let mut odds = f64::NAN;
-    let mut tallies = vec![[Tally::default(); 3]; count];
+    let mut tallies = vec![[GroupRate::default(); 3]; count];
     for class in 0..classes {
-        tallies.fill([Tally::default(); 3]);
+        tallies.fill([GroupRate::default(); 3]);
         for ((prediction, label), group) in predictions.iter().zip(labels).zip(groups) {
             let tally = &mut tallies[usize::from(*group)];
             let predicted = usize::from(*prediction) == class;
@@ -48,7 +48,7 @@ pub fn fairness(predictions: &[u16], labels: &[u16], groups: &[u16], classes: us
 }
 
 /// The largest rate less the smallest, among the groups that have one; NaN for fewer than two.
-fn spread(tallies: &[[Tally; 3]], which: usize) -> f64 {
+fn spread(tallies: &[[GroupRate; 3]], which: usize) -> f64 {
     let present = tallies.iter().map(|t| t[which]).filter(|t| t.total > 0);
     let mut rates: Vec<f64> = present.map(|t| t.predicted as f64 / t.total as f64).collect();
     rates.sort_by(f64::total_cmp);

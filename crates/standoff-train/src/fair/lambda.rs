@@ -100,18 +100,18 @@ impl Visitor<'_> for Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Config;
+    use super::super::config::FairConfig;
     use super::*;
 
     #[test]
     fn a_number_or_auto_goes_through_the_configuration_and_nothing_else_does() {
         for (text, want) in [("0.1", Lambda::Given(0.1)), ("1", Lambda::Given(1.0)), ("\"auto\"", Lambda::Auto)] {
-            let config: Config = toml::from_str(&format!("lambda = {text}\n")).unwrap();
+            let config: FairConfig = toml::from_str(&format!("lambda = {text}\n")).unwrap();
             assert_eq!(config.lambda, want);
-            let again: Config = toml::from_str(&config.to_toml().unwrap()).unwrap();
+            let again: FairConfig = toml::from_str(&config.to_toml().unwrap()).unwrap();
             assert_eq!(again, config);
         }
-        let refused = toml::from_str::<Config>("lambda = \"automatic\"\n").unwrap_err().to_string();
+        let refused = toml::from_str::<FairConfig>("lambda = \"automatic\"\n").unwrap_err().to_string();
         assert!(refused.contains("a number or \"auto\""), "{refused}");
         assert_eq!(read("auto").unwrap(), (Lambda::Auto, vec![]));
         assert_eq!(read("auto, 0.1,1").unwrap(), (Lambda::Auto, vec![0.1, 1.0]));

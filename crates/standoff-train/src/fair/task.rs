@@ -10,7 +10,7 @@ use standoff_nn::fair::{GroupGame, Grouped, Method};
 use standoff_nn::{Biases, Model, Weights};
 
 use super::class::Class;
-use super::config::{Config, Scale};
+use super::config::{FairConfig, Scale};
 use super::fairness::{remark, unjudged};
 use super::predictor::{image_metadata, table_metadata};
 use crate::data::{Source, Surroundings, find, known};
@@ -20,7 +20,7 @@ use crate::number::count;
 
 /// Data and model of a training.
 #[derive(Debug)]
-pub struct Task {
+pub struct FairTask {
     /// To learn from.
     pub train: Arc<Grouped>,
     /// To judge by.
@@ -52,9 +52,9 @@ struct Parts {
     warnings: Vec<String>,
 }
 
-impl Task {
+impl FairTask {
     /// Finds and reads the data, and builds the model for it.
-    pub fn load(config: &Config) -> Result<Self> {
+    pub fn load(config: &FairConfig) -> Result<Self> {
         let usual = known::Known::named("fashion").ok_or_else(|| anyhow!("no dataset is known"))?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
         match find(named, usual, &Surroundings::real())? {
@@ -63,7 +63,7 @@ impl Task {
         }
     }
 
-    fn images(config: &Config, found: &crate::data::Found) -> Result<Self> {
+    fn images(config: &FairConfig, found: &crate::data::Found) -> Result<Self> {
         if config.columns.is_some() {
             bail!("--label, --group and --features name columns of a CSV file, but `{}` holds images", config.data);
         }
@@ -98,7 +98,7 @@ impl Task {
         Self::with(config, Parts { train, test, validation, groups, classes: names, preprocessing: None, warnings })
     }
 
-    fn table(config: &Config, path: &Path) -> Result<Self> {
+    fn table(config: &FairConfig, path: &Path) -> Result<Self> {
         if !config.classes.is_empty() {
             bail!("--classes chooses classes of an image set; a CSV file has its own in the column --label names");
         }
@@ -124,7 +124,7 @@ impl Task {
         Self::with(config, Parts { train, test, validation, groups, classes, preprocessing, warnings })
     }
 
-    fn with(config: &Config, parts: Parts) -> Result<Self> {
+    fn with(config: &FairConfig, parts: Parts) -> Result<Self> {
         let Parts { train, test, validation, groups, classes, preprocessing, mut warnings } = parts;
         warnings.extend(validation.as_ref().and_then(|part| few(part, &groups)));
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
@@ -156,7 +156,7 @@ impl Task {
     }
 
     /// Refuses what does not fit the data: a batch that cannot be balanced, a share that is none.
-    pub fn check(&self, config: &Config) -> Result<()> {
+    pub fn check(&self, config: &FairConfig) -> Result<()> {
         let game = GroupGame::new(&self.model, self.train.clone(), config.batching(config.seed), 1)?;
         for method in &config.methods {
             for lambda in config.sweep() {

@@ -10,12 +10,12 @@ use standoff::{Point, Training};
 use standoff_nn::fair::{GroupGame, Grouped, Method};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
 
-use super::config::Config;
+use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
-use super::task::Task;
+use super::task::FairTask;
 use crate::training::run::{End, Pace, finished};
-use crate::training::{Control, Run, Subject};
+use crate::training::{Control, Run, Trainable};
 
 /// The result of one run, in its folder; those of all are in `results.json`.
 pub const RESULT: &str = "result.json";
@@ -33,7 +33,7 @@ pub struct Spec {
 
 impl Spec {
     /// Every method with every seed; `lambdas` replace that of the configuration.
-    pub fn all(config: &Config, lambdas: &[f64]) -> Vec<Self> {
+    pub fn all(config: &FairConfig, lambdas: &[f64]) -> Vec<Self> {
         let mut specs = Vec::new();
         for seed in config.seed..config.seed.saturating_add(config.seeds) {
             for &method in &config.methods {
@@ -57,8 +57,8 @@ impl Spec {
 
 /// Trains, or continues, or finds the result already there. `None` when interrupted.
 pub fn run(
-    task: &Task,
-    config: &Config,
+    task: &FairTask,
+    config: &FairConfig,
     spec: &Spec,
     out: &Path,
     threads: usize,
@@ -81,13 +81,13 @@ pub fn run(
     let start = Point::new(&task.start(spec.seed), &spec.method.start(&task.sizes()));
     let training = Training::new(&mut game, &start, Box::new(method)).context("the start")?;
     let judge = Engine::new(&task.model, threads)?;
-    let subject = Learner { judge, outcome: Outcome::default(), task, config, spec };
-    Run::open(training, subject, pace, control)?.go(control)
+    let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec };
+    Run::open(training, trainable, pace, control)?.go(control)
 }
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
-struct Line {
+struct FairMetrics {
     step: u64,
     losses: Vec<f64>,
     weights: Vec<f64>,
@@ -100,15 +100,15 @@ struct Line {
     seconds: f64,
 }
 
-struct Learner<'a> {
+struct FairTraining<'a> {
     judge: Engine,
     outcome: Outcome,
-    task: &'a Task,
-    config: &'a Config,
+    task: &'a FairTask,
+    config: &'a FairConfig,
     spec: &'a Spec,
 }
 
-impl Learner<'_> {
+impl FairTraining<'_> {
     /// Group losses on all training data, after measuring, which has just computed them; only `cvar` has no groups.
     fn train_losses(&mut self, training: &Training<'_, GroupGame>) -> Result<Vec<f64>> {
         if self.spec.method != Method::Cvar {
@@ -120,9 +120,9 @@ impl Learner<'_> {
     }
 }
 
-impl Subject for Learner<'_> {
+impl Trainable for FairTraining<'_> {
     type Game = GroupGame;
-    type Line = Line;
+    type Metrics = FairMetrics;
     type Outcome = RunResult;
 
     fn name(&self) -> String {
@@ -130,13 +130,13 @@ impl Subject for Learner<'_> {
     }
 
     /// Value and certificate on all training data, and correct answers on the test part.
-    fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<Line> {
+    fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<FairMetrics> {
         let record = training.measure(seconds).map_err(|reason| anyhow!("the run ended early: {reason:?}"))?;
         let losses = self.train_losses(training)?;
         self.judge.set_weights(&training.point().x)?;
         self.judge.pass(&self.task.test.all(), Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
         let c = &record.certificate;
-        Ok(Line {
+        Ok(FairMetrics {
             step: record.iteration,
             losses,
             weights: training.measured().y.iter().map(|&t| f64::from(t)).collect(),
@@ -157,7 +157,7 @@ impl Subject for Learner<'_> {
         if self.spec.method == Method::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
     }
 
-    fn figures(&self, line: &Line) -> String {
+    fn figures(&self, line: &FairMetrics) -> String {
         let largest = line.losses.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
         let sizes = (0..self.task.test.groups()).map(|g| self.task.test.group(g).len());
         let shares = line.correct.iter().zip(sizes).filter(|(_, n)| *n > 0).map(|(c, n)| 100.0 * *c as f64 / n as f64);
@@ -173,7 +173,7 @@ impl Subject for Learner<'_> {
     fn finish(
         &mut self,
         training: &Training<'_, GroupGame>,
-        last: &Line,
+        last: &FairMetrics,
         end: &End<'_>,
     ) -> Result<(Weights, RunResult)> {
         self.judge.set_weights(&training.point().x)?;
@@ -222,7 +222,7 @@ pub fn judge(engine: &Engine, data: &Grouped, outcome: &mut Outcome) -> Result<(
         let rows = data.group(g);
         labels.extend(rows.iter().map(|&r| data.labels()[r as usize]));
         groups.extend(rows.iter().map(|_| g as u16));
-        // Nobody has no loss.
+        // An empty group has no loss.
         let loss = if rows.is_empty() { f64::NAN } else { outcome.group_losses[g] };
         scores.push(GroupScore { correct: outcome.group_correct[g], total: rows.len(), loss });
     }

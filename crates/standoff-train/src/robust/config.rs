@@ -17,7 +17,7 @@ use crate::named::named;
 /// How a step of the attack follows the slope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum AttackStep {
     /// By its signs (the published code)
     Sign,
     /// By the slope over its mean size: plain, at a size that does not depend on the network
@@ -26,7 +26,7 @@ pub enum Kind {
     Plain,
 }
 
-named! { Kind:
+named! { AttackStep:
     Sign, "sign", "By its signs (the published code)";
     Scaled, "scaled", "By the slope over its mean size: plain, at a size that does not depend on the network";
     Plain, "plain", "By the slope itself, times the step size";
@@ -35,7 +35,7 @@ named! { Kind:
 /// A robust training, complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct RobustConfig {
     /// A line for the table.
     pub title: String,
     /// A name or a folder of images.
@@ -57,7 +57,7 @@ pub struct Config {
     /// Their size; 0 for a quarter of eps.
     pub step_size: f64,
     /// How they follow the slope.
-    pub step_kind: Kind,
+    pub step_kind: AttackStep,
     /// Start anywhere in the ball (`madry`), close by (`trades`), or after so many steps that all targets share (`paper`, 0: none).
     pub warm_steps: usize,
     /// Which targets the paper's attack follows to the end: `all`, `proven`, or a number, the most promising.
@@ -98,7 +98,7 @@ pub struct Config {
     pub judge_images: usize,
 }
 
-impl Default for Config {
+impl Default for RobustConfig {
     fn default() -> Self {
         Self {
             title: String::new(),
@@ -111,7 +111,7 @@ impl Default for Config {
             eps: 0.4,
             steps: 10,
             step_size: 0.0,
-            step_kind: Kind::Sign,
+            step_kind: AttackStep::Sign,
             warm_steps: 0,
             targets: "2".into(),
             probe: 1,
@@ -144,7 +144,7 @@ macro_rules! experiment {
     };
 }
 
-impl Config {
+impl RobustConfig {
     /// The experiment that runs when none is named.
     pub fn quick() -> Result<Self> {
         let (name, text) = experiment!("quick");
@@ -181,9 +181,9 @@ impl Config {
     /// What the library needs to know of it.
     pub fn plan(&self) -> Plan {
         let step_kind = match self.step_kind {
-            Kind::Sign => StepKind::Sign,
-            Kind::Scaled => StepKind::Scaled,
-            Kind::Plain => StepKind::Plain,
+            AttackStep::Sign => StepKind::Sign,
+            AttackStep::Scaled => StepKind::Scaled,
+            AttackStep::Plain => StepKind::Plain,
         };
         let order = match self.order {
             BatchOrder::Shuffled => Order::Shuffled(self.seed),
@@ -280,8 +280,11 @@ mod tests {
 
     #[test]
     fn stages_add_up_to_all_epochs() {
-        let mut config =
-            Config { batch: 40, schedule: vec![(100.0, 1e-3), (25.0, 1e-4), (10.0, 1e-5)], ..Config::default() };
+        let mut config = RobustConfig {
+            batch: 40,
+            schedule: vec![(100.0, 1e-3), (25.0, 1e-4), (10.0, 1e-5)],
+            ..RobustConfig::default()
+        };
         assert_eq!(config.stages(200), [(500, 1e-3), (125, 1e-4), (50, 1e-5)]);
         config.stretch(1.0);
         assert_eq!(config.stages(200), [(4, 1e-3), (1, 1e-4)]);
@@ -292,10 +295,10 @@ mod tests {
     #[test]
     fn every_method_has_an_experiment_that_can_be_run() {
         for method in [Method::Paper, Method::Madry, Method::Trades, Method::Ibp, Method::Natural] {
-            let config = Config::of(method).expect("an experiment");
+            let config = RobustConfig::of(method).expect("an experiment");
             assert_eq!(config.method, method);
             config.check().expect("it can be run");
         }
-        assert_eq!(Config::quick().expect("an experiment").method, Method::Paper);
+        assert_eq!(RobustConfig::quick().expect("an experiment").method, Method::Paper);
     }
 }

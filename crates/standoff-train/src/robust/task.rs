@@ -7,14 +7,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use standoff_nn::robust::Labelled;
 use standoff_nn::{Biases, Model, Weights};
 
-use super::config::Config;
+use super::config::RobustConfig;
 use crate::data::{Surroundings, find_images, known};
 use crate::fair::predictor::image_metadata;
 use crate::files;
 
 /// Data and model of a training.
 #[derive(Debug)]
-pub struct Task {
+pub struct RobustTask {
     /// To learn from.
     pub train: Arc<Labelled>,
     /// A fixed part of it, to measure on.
@@ -33,9 +33,9 @@ pub struct Task {
     pub warnings: Vec<String>,
 }
 
-impl Task {
+impl RobustTask {
     /// Finds and reads the data, and builds the model for it.
-    pub fn load(config: &Config) -> Result<Self> {
+    pub fn load(config: &RobustConfig) -> Result<Self> {
         let usual = known::Known::named("mnist").ok_or_else(|| anyhow!("no dataset is known"))?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
         let found = find_images(named, usual, &Surroundings::real())?;

@@ -6,25 +6,25 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
-use standoff_nn::attack::{Protocol, Run as Assault, Victims, ensemble};
+use standoff_nn::attack::{self, Protocol, Victims, ensemble};
 use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Options, Probe, RobustGame, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 
-use super::config::Config;
+use super::config::RobustConfig;
 use super::results::{RobustResult, Share};
-use super::task::Task;
+use super::task::RobustTask;
 use crate::number::short;
 use crate::training::run::{End, Pace, finished};
 use crate::training::runs::{self, Load};
-use crate::training::{Control, Observer, Run, Subject};
+use crate::training::{Control, Observer, Run, Trainable};
 
 /// The result of a run, at the root of its folder.
 pub const RESULT: &str = "results.json";
 
 /// Trains by itself on those threads, and reports its progress. `None` when stopped.
 pub fn alone(
-    task: &Task,
-    config: &Config,
+    task: &RobustTask,
+    config: &RobustConfig,
     out: &Path,
     threads: usize,
     (control, observer): (&Control, &mut dyn Observer),
@@ -36,8 +36,8 @@ pub fn alone(
 
 /// Trains, or continues, or finds the result already there. `None` when interrupted.
 pub fn run(
-    task: &Task,
-    config: &Config,
+    task: &RobustTask,
+    config: &RobustConfig,
     out: &Path,
     threads: usize,
     control: &Control,
@@ -59,20 +59,20 @@ pub fn run(
             let lambda = game.lambda(config.lambda);
             let whole = Options { batching: Batching::Whole, ..options };
             let probe = RobustGame::new(&task.model, task.fixed.clone(), &whole, threads)?;
-            train(&mut game, lambda, Trainee::new(probe, task, config, threads)?, pace, control)
+            train(&mut game, lambda, RobustTraining::new(probe, task, config, threads)?, pace, control)
         }
         None => {
             let options = config.interval(n);
             let mut game = IntervalGame::new(&task.model, task.train.clone(), &options, threads)?;
             let whole = IntervalOptions { batching: Batching::Whole, ..options };
             let probe = IntervalGame::new(&task.model, task.fixed.clone(), &whole, threads)?;
-            train(&mut game, 0.0, Trainee::new(probe, task, config, threads)?, pace, control)
+            train(&mut game, 0.0, RobustTraining::new(probe, task, config, threads)?, pace, control)
         }
     }
 }
 
 /// Refuses what does not fit the data, before anything is written.
-pub fn check(task: &Task, config: &Config) -> Result<()> {
+pub fn check(task: &RobustTask, config: &RobustConfig) -> Result<()> {
     let n = task.train.len();
     config.recipe(n)?;
     match config.options(n)? {
@@ -85,20 +85,20 @@ pub fn check(task: &Task, config: &Config) -> Result<()> {
 fn train<P: Probe + 'static>(
     game: &mut P,
     lambda: f64,
-    trainee: Trainee<'_, P>,
+    trained: RobustTraining<'_, P>,
     pace: Pace,
     control: &Control,
 ) -> Result<Option<RobustResult>> {
-    let (task, config) = (trainee.task, trainee.config);
+    let (task, config) = (trained.task, trained.config);
     let method = Train::new(game, Reply::Exact { lambda }, &config.recipe(task.train.len())?)?;
     let start = Point::new(&task.start, &game.y_set().centre());
     let training = Training::new(game, &start, Box::new(method)).context("the start")?;
-    Run::open(training, trainee, pace, control)?.go(control)
+    Run::open(training, trained, pace, control)?.go(control)
 }
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub struct RobustMetrics {
     step: u64,
     epoch: f64,
     /// Of the frozen game on the fixed training images.
@@ -113,16 +113,16 @@ pub struct Line {
     seconds: f64,
 }
 
-struct Trainee<'a, P> {
+struct RobustTraining<'a, P> {
     probe: P,
     judge: Engine,
     outcome: Outcome,
-    task: &'a Task,
-    config: &'a Config,
+    task: &'a RobustTask,
+    config: &'a RobustConfig,
 }
 
-impl<'a, P: Probe> Trainee<'a, P> {
-    fn new(probe: P, task: &'a Task, config: &'a Config, threads: usize) -> Result<Self> {
+impl<'a, P: Probe> RobustTraining<'a, P> {
+    fn new(probe: P, task: &'a RobustTask, config: &'a RobustConfig, threads: usize) -> Result<Self> {
         Ok(Self { probe, judge: Engine::new(&task.model, threads)?, outcome: Outcome::default(), task, config })
     }
 
@@ -137,21 +137,21 @@ impl<'a, P: Probe> Trainee<'a, P> {
     }
 }
 
-impl<P: Probe> Subject for Trainee<'_, P> {
+impl<P: Probe> Trainable for RobustTraining<'_, P> {
     type Game = P;
-    type Line = Line;
+    type Metrics = RobustMetrics;
     type Outcome = RobustResult;
 
     fn name(&self) -> String {
         format!("{} at eps {}", self.config.method.name(), short(self.config.eps))
     }
 
-    fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<Line> {
+    fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<RobustMetrics> {
         let (x, step) = (&training.point().x, training.steps());
         let seen = self.probe.look(x, self.config.lambda)?;
         let natural = self.natural(x)?;
         let c = &seen.certificate;
-        Ok(Line {
+        Ok(RobustMetrics {
             step,
             epoch: step as f64 * self.config.batch as f64 / self.task.train.len() as f64,
             value: seen.value,
@@ -172,7 +172,7 @@ impl<P: Probe> Subject for Trainee<'_, P> {
         vec!["loss".into()]
     }
 
-    fn figures(&self, line: &Line) -> String {
+    fn figures(&self, line: &RobustMetrics) -> String {
         let percent = |share: Share| format!("{:.1} %", share.percent());
         let (natural, standing) = (percent(line.natural), percent(line.standing));
         format!("value {:.4}  natural {natural}  standing {standing}", line.value)
@@ -182,13 +182,18 @@ impl<P: Probe> Subject for Trainee<'_, P> {
         game.fault().map(ToString::to_string)
     }
 
-    fn finish(&mut self, training: &Training<'_, P>, last: &Line, end: &End<'_>) -> Result<(Weights, RobustResult)> {
+    fn finish(
+        &mut self,
+        training: &Training<'_, P>,
+        last: &RobustMetrics,
+        end: &End<'_>,
+    ) -> Result<(Weights, RobustResult)> {
         let x = &training.point().x;
         self.judge.set_weights(x)?;
         let (images, labels) = (&self.task.victims.0, &self.task.victims.1);
         let paper = Protocol::paper(self.config.eps);
         let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
-        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &Assault::new(self.config.seed))?;
+        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
         let of = |correct: usize| Share { correct, total: labels.len() };
         let result = RobustResult {

@@ -13,7 +13,7 @@ pub const CONFIG: &str = "config.toml";
 
 /// How new folders are called, and what a folder that may be overwritten holds.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
+pub struct FolderKind {
     /// `runs/NAME-1`, `runs/NAME-2`, ...
     pub name: &'static str,
     /// The file that tells it from any other folder; the last to go.
@@ -23,14 +23,14 @@ pub struct Kind {
 }
 
 /// Runs of `standoff fair`.
-pub const FAIR: Kind = Kind { name: "fair", mark: CONFIG, resume: "--resume" };
+pub const FAIR: FolderKind = FolderKind { name: "fair", mark: CONFIG, resume: "--resume" };
 /// Runs of `standoff robust`.
-pub const ROBUST: Kind = Kind { name: "robust", ..FAIR };
+pub const ROBUST: FolderKind = FolderKind { name: "robust", ..FAIR };
 /// Attacks.
-pub const ATTACK: Kind = Kind { name: "attack", mark: "results.json", resume: "" };
+pub const ATTACK: FolderKind = FolderKind { name: "attack", mark: "results.json", resume: "" };
 
 /// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one.
-pub fn new(named: Option<&Path>, kind: Kind, force: bool) -> Result<PathBuf> {
+pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<PathBuf> {
     let make = |path: &Path| {
         fs::create_dir_all(path)
             .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
@@ -92,7 +92,7 @@ pub(super) fn sweep(folder: &Path) {
 }
 
 /// Removes what a run left, and nothing else; a folder that is no run is refused.
-fn clear(folder: &Path, kind: Kind) -> Result<()> {
+fn clear(folder: &Path, kind: FolderKind) -> Result<()> {
     if !folder.join(kind.mark).is_file() {
         bail!(
             "{} is no run of `standoff {}`: it has no {}, and --force overwrites those only",

@@ -13,4 +13,4 @@ pub mod runs;
 
 pub use control::Control;
 pub use observe::{Observer, Progress, RunProgress};
-pub use run::{Run, Subject};
+pub use run::{Run, Trainable};

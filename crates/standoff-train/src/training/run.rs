@@ -20,11 +20,11 @@ use super::log::Log;
 use crate::files;
 
 /// What is trained: how it is measured on the way, and judged at the end.
-pub trait Subject {
+pub trait Trainable {
     /// The game that is played.
     type Game: Game<Real = f32>;
     /// A line of `metrics.jsonl`.
-    type Line: Serialize;
+    type Metrics: Serialize;
     /// What a finished run leaves behind.
     type Outcome: Serialize + DeserializeOwned;
 
@@ -32,7 +32,7 @@ pub trait Subject {
     fn name(&self) -> String;
 
     /// Measures where the training is; `seconds` is its clock.
-    fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Self::Line>;
+    fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Self::Metrics>;
 
     /// The losses that the last step computed, for the curve.
     fn losses(&self, training: &Training<'_, Self::Game>, out: &mut Vec<f64>);
@@ -41,7 +41,7 @@ pub trait Subject {
     fn loss_names(&self) -> Vec<String>;
 
     /// The key figures of a measurement in a few words, for who watches.
-    fn figures(&self, line: &Self::Line) -> String;
+    fn figures(&self, line: &Self::Metrics) -> String;
 
     /// Why the game's numbers are not finite.
     fn fault(&self, game: &Self::Game) -> Option<String>;
@@ -50,7 +50,7 @@ pub trait Subject {
     fn finish(
         &mut self,
         training: &Training<'_, Self::Game>,
-        last: &Self::Line,
+        last: &Self::Metrics,
         end: &End<'_>,
     ) -> Result<(Weights, Self::Outcome)>;
 }
@@ -105,10 +105,10 @@ pub fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     serde_json::from_str(&text).map(Some).with_context(damaged)
 }
 
-/// A training, its subject, and everything that is kept of it.
-pub struct Run<'g, S: Subject> {
+/// A training, its trainable, and everything that is kept of it.
+pub struct Run<'g, S: Trainable> {
     training: Training<'g, S::Game>,
-    subject: S,
+    trainable: S,
     pace: Pace,
     log: Log,
     curve: Curve,
@@ -118,9 +118,9 @@ pub struct Run<'g, S: Subject> {
     begun: Instant,
 }
 
-impl<'g, S: Subject> Run<'g, S> {
+impl<'g, S: Trainable> Run<'g, S> {
     /// Begins, or goes on from the checkpoint in the folder.
-    pub fn open(training: Training<'g, S::Game>, subject: S, pace: Pace, control: &Control) -> Result<Self> {
+    pub fn open(training: Training<'g, S::Game>, trainable: S, pace: Pace, control: &Control) -> Result<Self> {
         folder::sweep(&pace.folder);
         let (mut curve, mut training) = (Curve::new(pace.epoch), training);
         let found = Checkpoint::latest(&pace.folder.join(CHECKPOINT))?;
@@ -138,13 +138,13 @@ impl<'g, S: Subject> Run<'g, S> {
         }
         let log = Log::open(&pace.folder, metrics, before)?;
         let gauge = control.watch(Gauge {
-            name: subject.name(),
+            name: trainable.name(),
             steps: pace.steps,
             epoch: pace.epoch,
             made: AtomicU64::new(training.steps()),
             figures: Mutex::new(String::new()),
         });
-        Ok(Self { training, subject, pace, log, curve, gauge, before, begun: Instant::now() })
+        Ok(Self { training, trainable, pace, log, curve, gauge, before, begun: Instant::now() })
     }
 
     fn seconds(&self) -> f64 {
@@ -176,10 +176,10 @@ impl<'g, S: Subject> Run<'g, S> {
                 }
                 Err(StopReason::Completed) => break,
                 Err(StopReason::NonFinite) => return Err(self.diverged()),
-                Err(reason) => bail!("{} ended early: {reason:?}", self.subject.name()),
+                Err(reason) => bail!("{} ended early: {reason:?}", self.trainable.name()),
             };
             losses.clear();
-            self.subject.losses(&self.training, &mut losses);
+            self.trainable.losses(&self.training, &mut losses);
             self.curve.push(&losses);
         }
         let line = match last {
@@ -189,21 +189,21 @@ impl<'g, S: Subject> Run<'g, S> {
         self.finish(&line).map(Some)
     }
 
-    fn measure(&mut self) -> Result<S::Line> {
+    fn measure(&mut self) -> Result<S::Metrics> {
         let (step, seconds) = (self.training.steps(), self.seconds());
-        let line = self.subject.measure(&mut self.training, seconds);
+        let line = self.trainable.measure(&mut self.training, seconds);
         let line =
             line.map_err(
-                |error| if self.subject.fault(self.training.game()).is_some() { self.diverged() } else { error },
+                |error| if self.trainable.fault(self.training.game()).is_some() { self.diverged() } else { error },
             )?;
         self.log.push(step, &line)?;
-        *held(&self.gauge.figures) = self.subject.figures(&line);
+        *held(&self.gauge.figures) = self.trainable.figures(&line);
         Ok(line)
     }
 
     fn diverged(&self) -> anyhow::Error {
-        let why = self.subject.fault(self.training.game()).map_or_else(String::new, |e| format!(": {e}"));
-        let (name, step) = (self.subject.name(), self.training.steps());
+        let why = self.trainable.fault(self.training.game()).map_or_else(String::new, |e| format!(": {e}"));
+        let (name, step) = (self.trainable.name(), self.training.steps());
         anyhow!("{name} diverged at step {step}{why}; a smaller --lr may help, and so may --scale unit")
     }
 
@@ -221,11 +221,11 @@ impl<'g, S: Subject> Run<'g, S> {
     }
 
     /// Judges, and writes the model, the losses and the result, which comes last: who finds it finds everything.
-    fn finish(mut self, line: &S::Line) -> Result<S::Outcome> {
+    fn finish(mut self, line: &S::Metrics) -> Result<S::Outcome> {
         let end = End { seconds: self.seconds(), curve: &self.curve };
-        let (weights, outcome) = self.subject.finish(&self.training, line, &end)?;
+        let (weights, outcome) = self.trainable.finish(&self.training, line, &end)?;
         weights.save(&self.path(MODEL))?;
-        files::replace(&self.path(CURVE), self.curve.csv(&self.subject.loss_names()).as_bytes())?;
+        files::replace(&self.path(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
         let text = serde_json::to_string_pretty(&outcome)? + "\n";
         files::replace(&self.path(self.pace.result), text.as_bytes())?;
         // The result is safe; the way there is not needed any more.

@@ -3,32 +3,32 @@
 use serde_json::{Value, json};
 use standoff_nn::data::TRUSTED_ROWS;
 
+use super::accuracy::Accuracy;
 use super::fairness::{fairness, remark, unjudged};
-use super::questions::Questions;
 use super::results::Fairness;
-use super::tally::Tally;
+use super::unlabelled::UnlabelledData;
 
 /// How well predictions agree with labels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
-    /// Who was predicted as labelled; no groups where the data has none.
-    pub tally: Tally,
+pub struct Evaluation {
+    /// Samples predicted as labelled; no groups where the data has none.
+    pub accuracy: Accuracy,
     /// Where the groups are not the classes.
     pub fairness: Option<Fairness>,
     /// What the user should know.
     pub notes: Vec<String>,
 }
 
-impl Judgement {
+impl Evaluation {
     /// Judges predictions; nothing where the data does not say the classes.
-    pub fn of(predictions: &[u16], questions: &Questions, classes: &[String]) -> Option<Self> {
-        let Questions { labels, groups, group_names, .. } = questions;
+    pub fn of(predictions: &[u16], data: &UnlabelledData, classes: &[String]) -> Option<Self> {
+        let UnlabelledData { labels, groups, group_names, .. } = data;
         if labels.is_empty() || labels.len() != predictions.len() {
             return None;
         }
         let right = predictions.iter().zip(labels).map(|(said, label)| said == label);
-        let tally = Tally::of(right, groups, group_names);
-        let judged = &tally.groups;
+        let accuracy = Accuracy::of(right, groups, group_names);
+        let judged = &accuracy.groups;
         let mut notes = Vec::new();
         let few: Vec<String> = judged
             .iter()
@@ -38,17 +38,17 @@ impl Judgement {
         if !few.is_empty() {
             notes.push(format!("groups with fewer than {TRUSTED_ROWS} samples, too few to trust: {}", few.join("; ")));
         }
-        let treated = questions.apart && groups.len() == labels.len() && judged.len() > 1;
+        let treated = data.apart && groups.len() == labels.len() && judged.len() > 1;
         if treated {
             notes.extend(remark(&unjudged(labels, groups, classes.len()), group_names, classes));
         }
         let fairness = treated.then(|| fairness(predictions, labels, groups, classes.len()));
-        Some(Self { tally, fairness, notes })
+        Some(Self { accuracy, fairness, notes })
     }
 
     /// As an object.
     pub fn json(&self) -> Value {
-        let mut all = self.tally.json();
+        let mut all = self.accuracy.json();
         all["fairness"] = json!(self.fairness);
         all
     }

@@ -6,7 +6,7 @@ use super::statistics::wilson;
 
 /// A group, and how many of its samples came out right.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct GroupAccuracy {
     /// Its name.
     pub name: String,
     /// Samples that came out right.
@@ -17,14 +17,14 @@ pub struct Judged {
 
 /// Every group, and all samples together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tally {
+pub struct Accuracy {
     /// The groups that have samples; none where there are no groups.
-    pub groups: Vec<Judged>,
+    pub groups: Vec<GroupAccuracy>,
     /// All samples.
-    pub all: Judged,
+    pub all: GroupAccuracy,
 }
 
-impl Judged {
+impl GroupAccuracy {
     fn none(name: &str) -> Self {
         Self { name: name.to_owned(), correct: 0, total: 0 }
     }
@@ -52,11 +52,11 @@ impl Judged {
     }
 }
 
-impl Tally {
+impl Accuracy {
     /// Counts samples by the group of each; one without a group counts in all only.
     pub fn of(right: impl IntoIterator<Item = bool>, groups: &[u16], names: &[String]) -> Self {
-        let mut judged: Vec<Judged> = names.iter().map(|name| Judged::none(name)).collect();
-        let mut all = Judged::none("all");
+        let mut judged: Vec<GroupAccuracy> = names.iter().map(|name| GroupAccuracy::none(name)).collect();
+        let mut all = GroupAccuracy::none("all");
         for (i, right) in right.into_iter().enumerate() {
             let own = groups.get(i).and_then(|group| judged.get_mut(usize::from(*group)));
             for score in own.into_iter().chain([&mut all]) {
@@ -69,15 +69,15 @@ impl Tally {
     }
 
     /// The group with the smallest accuracy.
-    pub fn worst(&self) -> Option<&Judged> {
+    pub fn worst(&self) -> Option<&GroupAccuracy> {
         self.groups.iter().min_by(|a, b| a.accuracy().total_cmp(&b.accuracy()))
     }
 
     /// As an object.
     pub fn json(&self) -> Value {
         json!({
-            "groups": self.groups.iter().map(Judged::json).collect::<Vec<_>>(),
-            "worst": self.worst().map(Judged::json),
+            "groups": self.groups.iter().map(GroupAccuracy::json).collect::<Vec<_>>(),
+            "worst": self.worst().map(GroupAccuracy::json),
             "all": self.all.json(),
         })
     }

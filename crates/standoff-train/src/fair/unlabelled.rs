@@ -21,7 +21,7 @@ enum Numbers {
 
 /// Samples to be classified.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Questions {
+pub struct UnlabelledData {
     numbers: Numbers,
     /// What a sample is found by: `line` of a file, or `image`, counted from 0.
     pub key: &'static str,
@@ -39,7 +39,7 @@ pub struct Questions {
     pub notes: Vec<String>,
 }
 
-impl Questions {
+impl UnlabelledData {
     /// Finds what `--data` names and prepares it for a model.
     pub fn find(data: &str, predictor: &Predictor, around: &Surroundings) -> Result<Self> {
         match (&predictor.inputs, find(Some(data), &FASHION, around)?) {
