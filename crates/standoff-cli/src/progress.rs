@@ -92,6 +92,7 @@ mod tests {
             steps: 100,
             epoch: 30,
             made: 60,
+            loss: 0.5,
             figures: "loss 0.5".to_owned(),
         };
         assert_eq!(one(&run), format!("{} minmax-seed-2  epoch 3/4  loss 0.5", bar(0.6, BAR)));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use standoff_nn::fair::Grouped;
 
 use super::choice::Choice;
 use super::config::FairConfig;
@@ -69,14 +70,15 @@ impl Experiment {
 
     /// The results of any runs.
     pub fn results(&self, runs: Vec<RunResult>) -> Results {
-        let test = &self.task.test;
-        let size = test.group(0).len();
-        let same = (0..test.groups()).all(|g| test.group(g).len() == size);
+        let same = |test: &Grouped| {
+            let size = test.group(0).len();
+            (0..test.groups()).all(|g| test.group(g).len() == size).then_some(size)
+        };
         Results {
             title: self.config.title.clone(),
             group_names: self.task.groups.clone(),
             class_names: self.task.classes.clone(),
-            out_of: (same && self.task.preprocessing.is_none()).then_some(size),
+            out_of: self.task.test.as_ref().filter(|_| self.task.preprocessing.is_none()).and_then(same),
             runs,
             paper: self.config.paper.clone(),
             choice: None,

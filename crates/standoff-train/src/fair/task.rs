@@ -23,8 +23,8 @@ use crate::number::count;
 pub struct FairTask {
     /// To learn from.
     pub train: Arc<Grouped>,
-    /// To judge by.
-    pub test: Grouped,
+    /// To judge by; data in memory may have none.
+    pub test: Option<Grouped>,
     /// To choose lambda by, if something was held out.
     pub validation: Option<Grouped>,
     /// The network.
@@ -41,15 +41,23 @@ pub struct FairTask {
     biases: Biases,
 }
 
-/// What the data alone says.
-struct Parts {
-    train: Grouped,
-    test: Grouped,
-    validation: Option<Grouped>,
-    groups: Vec<String>,
-    classes: Vec<String>,
-    preprocessing: Option<Preprocessing>,
-    warnings: Vec<String>,
+/// The data of a training, without a model.
+#[derive(Debug)]
+pub struct FairData {
+    /// To learn from.
+    pub train: Grouped,
+    /// To judge by, if there is such a part.
+    pub test: Option<Grouped>,
+    /// To choose lambda by, if something was held out.
+    pub validation: Option<Grouped>,
+    /// The names of the groups.
+    pub groups: Vec<String>,
+    /// The names of the classes.
+    pub classes: Vec<String>,
+    /// How a table became numbers.
+    pub preprocessing: Option<Preprocessing>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
 }
 
 impl FairTask {
@@ -92,10 +100,10 @@ impl FairTask {
             }
             _ => (grouped(&data.train)?, None),
         };
-        let test = grouped(&data.test)?;
+        let test = Some(grouped(&data.test)?);
         let warnings = if config.classes.is_empty() { found.note().into_iter().collect() } else { Vec::new() };
         let groups = names.clone();
-        Self::with(config, Parts { train, test, validation, groups, classes: names, preprocessing: None, warnings })
+        Self::new(config, FairData { train, test, validation, groups, classes: names, preprocessing: None, warnings })
     }
 
     fn table(config: &FairConfig, path: &Path) -> Result<Self> {
@@ -113,7 +121,7 @@ impl FairTask {
         }
         let part = |table: &Table, what: &str| Grouped::table(table).with_context(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
-        let (train, test) = (part(&data.train, "training")?, part(&data.test, "test")?);
+        let (train, test) = (part(&data.train, "training")?, Some(part(&data.test, "test")?));
         let (groups, classes) = (data.train.group_names.clone(), data.train.class_names.clone());
         let mut warnings = data.warnings;
         if !data.preprocessing.by_label() {
@@ -121,11 +129,12 @@ impl FairTask {
             warnings.extend(remark(&missing, &groups, &classes));
         }
         let preprocessing = Some(data.preprocessing);
-        Self::with(config, Parts { train, test, validation, groups, classes, preprocessing, warnings })
+        Self::new(config, FairData { train, test, validation, groups, classes, preprocessing, warnings })
     }
 
-    fn with(config: &FairConfig, parts: Parts) -> Result<Self> {
-        let Parts { train, test, validation, groups, classes, preprocessing, mut warnings } = parts;
+    /// Builds the model for data in memory.
+    pub fn new(config: &FairConfig, data: FairData) -> Result<Self> {
+        let FairData { train, test, validation, groups, classes, preprocessing, mut warnings } = data;
         warnings.extend(validation.as_ref().and_then(|part| few(part, &groups)));
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
         let file = Path::new(&config.model);
@@ -189,7 +198,7 @@ impl FairTask {
         let parts: Vec<(&str, &Grouped)> = [("to learn from", &*self.train)]
             .into_iter()
             .chain(self.validation.iter().map(|v| ("to choose by", v)))
-            .chain([("to judge by", &self.test)])
+            .chain(self.test.iter().map(|test| ("to judge by", test)))
             .collect();
         let each = |size: &dyn Fn(&Grouped) -> usize| {
             parts.iter().map(|(_, part)| count(size(part) as u64)).collect::<Vec<_>>().join(" / ")

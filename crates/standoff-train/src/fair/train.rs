@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use standoff::methods::Train;
-use standoff::{Point, Training};
+use standoff::{Certificate, Point, Training};
 use standoff_nn::fair::{GroupGame, Grouped, Method};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
 
@@ -14,7 +14,7 @@ use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::FairTask;
-use crate::training::run::{End, Pace, finished};
+use crate::training::run::{End, Finished, Pace, finished};
 use crate::training::{Control, Run, Trainable};
 
 /// The result of one run, in its folder; those of all are in `results.json`.
@@ -64,16 +64,37 @@ pub fn run(
     threads: usize,
     control: &Control,
 ) -> Result<Option<RunResult>> {
-    let pace = Pace {
-        folder: out.join(spec.folder()),
-        steps: config.steps(),
-        cadence: config.cadence(),
-        epoch: task.steps_per_epoch(config.batch),
-        result: RESULT,
-    };
+    let pace = Pace { folder: Some(out.join(spec.folder())), cadence: config.cadence(), ..in_memory(task, config) };
     if let Some(result) = finished(&pace, control)? {
         return Ok(Some(result));
     }
+    Ok(train(task, config, spec, (pace, threads), control)?.map(|run| run.outcome))
+}
+
+/// Trains in memory, and measures at the end. `None` when interrupted.
+pub fn fit(
+    task: &FairTask,
+    config: &FairConfig,
+    spec: &Spec,
+    threads: usize,
+    control: &Control,
+) -> Result<Option<Finished<FairMetrics, RunResult>>> {
+    train(task, config, spec, (in_memory(task, config), threads), control)
+}
+
+/// A run without a folder that is measured at its end.
+fn in_memory(task: &FairTask, config: &FairConfig) -> Pace {
+    let epoch = task.steps_per_epoch(config.batch);
+    Pace { folder: None, steps: config.steps(), cadence: 0, epoch, result: RESULT }
+}
+
+fn train(
+    task: &FairTask,
+    config: &FairConfig,
+    spec: &Spec,
+    (pace, threads): (Pace, usize),
+    control: &Control,
+) -> Result<Option<Finished<FairMetrics, RunResult>>> {
     let terms = config.terms(spec.lambda);
     let game = GroupGame::new(&task.model, task.train.clone(), config.batching(spec.seed), threads)?;
     let mut game = spec.method.game(game, &terms)?;
@@ -87,17 +108,28 @@ pub fn run(
 
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
-struct FairMetrics {
-    step: u64,
-    losses: Vec<f64>,
-    weights: Vec<f64>,
-    value: f64,
-    x_gap: [f64; 2],
-    y_gap: [f64; 2],
-    /// Of each group of the test part.
-    correct: Vec<usize>,
-    gradients: u64,
-    seconds: f64,
+pub struct FairMetrics {
+    /// Steps made.
+    pub step: u64,
+    /// The loss of each group on all training data.
+    pub losses: Vec<f64>,
+    /// The weight of each group.
+    pub weights: Vec<f64>,
+    /// f on all training data.
+    pub value: f64,
+    /// Lower and upper bound of what x could still gain there.
+    pub x_gap: [f64; 2],
+    /// Lower and upper bound of what y could still gain there.
+    pub y_gap: [f64; 2],
+    /// Correct predictions in each group of the test part, if there is one.
+    pub correct: Vec<usize>,
+    /// Gradients computed.
+    pub gradients: u64,
+    /// Seconds since the run began.
+    pub seconds: f64,
+    /// The whole certificate.
+    #[serde(skip)]
+    pub certificate: Certificate,
 }
 
 struct FairTraining<'a> {
@@ -133,8 +165,12 @@ impl Trainable for FairTraining<'_> {
     fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<FairMetrics> {
         let record = training.measure(seconds).map_err(|reason| anyhow!("the run ended early: {reason:?}"))?;
         let losses = self.train_losses(training)?;
-        self.judge.set_weights(&training.point().x)?;
-        self.judge.pass(&self.task.test.all(), Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
+        let mut correct = Vec::new();
+        if let Some(test) = &self.task.test {
+            self.judge.set_weights(&training.point().x)?;
+            self.judge.pass(&test.all(), Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
+            correct.clone_from(&self.outcome.group_correct);
+        }
         let c = &record.certificate;
         Ok(FairMetrics {
             step: record.iteration,
@@ -143,9 +179,10 @@ impl Trainable for FairTraining<'_> {
             value: record.value,
             x_gap: [c.x.lower, c.x.upper],
             y_gap: [c.y.lower, c.y.upper],
-            correct: self.outcome.group_correct.clone(),
+            correct,
             gradients: record.calls.gradients(),
             seconds,
+            certificate: record.certificate,
         })
     }
 
@@ -159,7 +196,7 @@ impl Trainable for FairTraining<'_> {
 
     fn figures(&self, line: &FairMetrics) -> String {
         let largest = line.losses.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
-        let sizes = (0..self.task.test.groups()).map(|g| self.task.test.group(g).len());
+        let sizes = self.task.test.iter().flat_map(|test| (0..test.groups()).map(|g| test.group(g).len()));
         let shares = line.correct.iter().zip(sizes).filter(|(_, n)| *n > 0).map(|(c, n)| 100.0 * *c as f64 / n as f64);
         let worst = shares.min_by(f64::total_cmp).map(|share| format!("  worst group {share:.1} %"));
         format!("loss {largest:.4}{}", worst.unwrap_or_default())
@@ -177,12 +214,15 @@ impl Trainable for FairTraining<'_> {
         end: &End<'_>,
     ) -> Result<(Weights, RunResult)> {
         self.judge.set_weights(&training.point().x)?;
-        let (test, fair) = judge(&self.judge, &self.task.test, &mut self.outcome)?;
+        let part = self.task.test.as_ref();
+        let (test, fair) = part.map(|part| judge(&self.judge, part, &mut self.outcome)).transpose()?.unzip();
+        // Groups by label are predicted differently by intent.
+        let apart = self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label());
         let result = RunResult {
             method: self.spec.method.name().into(),
             lambda: self.spec.lambda,
             seed: self.spec.seed,
-            test,
+            test: test.unwrap_or_default(),
             train_losses: last.losses.clone(),
             weights: last.weights.clone(),
             x_gap: last.x_gap,
@@ -191,9 +231,8 @@ impl Trainable for FairTraining<'_> {
             variation: end.curve.variation(),
             steps: training.steps(),
             seconds: end.seconds,
-            // Groups by label are predicted differently by intent.
-            fairness: self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label()).then_some(fair),
-            confusion: confusion(&self.task.test, &self.outcome.predictions),
+            fairness: fair.filter(|_| apart),
+            confusion: part.map(|part| confusion(part, &self.outcome.predictions)).unwrap_or_default(),
         };
         Ok((self.task.weights(&training.point().x, self.config.scale)?, result))
     }

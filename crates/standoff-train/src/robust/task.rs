@@ -19,8 +19,8 @@ pub struct RobustTask {
     pub train: Arc<Labelled>,
     /// A fixed part of it, to measure on.
     pub fixed: Arc<Labelled>,
-    /// To judge by.
-    pub test: Labelled,
+    /// To judge by; data in memory may have none.
+    pub test: Option<Labelled>,
     /// The first of those, as numbers from 0 to 1: to attack.
     pub victims: (Vec<f32>, Vec<u16>),
     /// The network.
@@ -46,6 +46,15 @@ impl RobustTask {
         let train = Labelled::images(&data.train, 255.0)?;
         let train = if config.limit > 0 { train.first(config.limit)? } else { train };
         let test = Labelled::images(&data.test, 255.0)?;
+        let count = config.judge_images.min(test.len());
+        let pixels = data.test.images[..count * test.input().size()].iter().map(|&b| f32::from(b) / 255.0).collect();
+        let victims = (pixels, test.labels()[..count].to_vec());
+        let warnings = found.note().into_iter().collect();
+        Ok(Self { test: Some(test), victims, warnings, ..Self::new(config, train, classes)? })
+    }
+
+    /// Builds the model for images in memory, of which none is kept to judge by.
+    pub fn new(config: &RobustConfig, train: Labelled, classes: Vec<String>) -> Result<Self> {
         let file = Path::new(&config.model);
         let model = if config.model.ends_with(".toml") || file.is_file() {
             Model::from_toml(&files::text(file, "a model")?).with_context(|| format!("`{}`", file.display()))?
@@ -60,12 +69,9 @@ impl RobustTask {
             Some(path) => Weights::load_for(&model, path)?.parameters,
             None => model.initialise(Biases::named(&config.biases)?, config.seed),
         };
-        let count = config.judge_images.min(test.len());
-        let pixels = data.test.images[..count * test.input().size()].iter().map(|&b| f32::from(b) / 255.0).collect();
-        let victims = (pixels, test.labels()[..count].to_vec());
         let fixed = Arc::new(train.first(config.measure_images.max(1))?);
-        let warnings = found.note().into_iter().collect();
-        Ok(Self { train: Arc::new(train), fixed, test, victims, model, start, classes, warnings })
+        let (victims, warnings) = ((Vec::new(), Vec::new()), Vec::new());
+        Ok(Self { train: Arc::new(train), fixed, test: None, victims, model, start, classes, warnings })
     }
 
     /// The model with these parameters, as a file that `standoff attack`, `standoff predict` and PyTorch read.

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use standoff::methods::{Reply, Train};
-use standoff::{Point, Training};
+use standoff::{Certificate, Point, Training};
 use standoff_nn::attack::{self, Protocol, Victims, ensemble};
 use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Options, Probe, RobustGame, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
@@ -14,7 +14,7 @@ use super::config::RobustConfig;
 use super::results::{RobustResult, Share};
 use super::task::RobustTask;
 use crate::number::short;
-use crate::training::run::{End, Pace, finished};
+use crate::training::run::{End, Finished, Pace, finished};
 use crate::training::runs::{self, Load};
 use crate::training::{Control, Observer, Run, Trainable};
 
@@ -42,17 +42,38 @@ pub fn run(
     threads: usize,
     control: &Control,
 ) -> Result<Option<RobustResult>> {
-    let n = task.train.len();
-    let pace = Pace {
-        folder: out.to_owned(),
-        steps: config.steps_in_all(n),
-        cadence: config.steps_in(config.measure_every, n),
-        epoch: config.steps_in(1.0, n),
-        result: RESULT,
-    };
+    let cadence = config.steps_in(config.measure_every, task.train.len());
+    let pace = Pace { folder: Some(out.to_owned()), cadence, ..in_memory(task, config) };
     if let Some(result) = finished(&pace, control)? {
         return Ok(Some(result));
     }
+    Ok(play(task, config, (pace, threads), control)?.map(|run| run.outcome))
+}
+
+/// Trains in memory, and measures at the end. `None` when interrupted.
+pub fn fit(
+    task: &RobustTask,
+    config: &RobustConfig,
+    threads: usize,
+    control: &Control,
+) -> Result<Option<Finished<RobustMetrics, RobustResult>>> {
+    play(task, config, (in_memory(task, config), threads), control)
+}
+
+/// A run without a folder that is measured at its end.
+fn in_memory(task: &RobustTask, config: &RobustConfig) -> Pace {
+    let n = task.train.len();
+    let (steps, epoch) = (config.steps_in_all(n), config.steps_in(1.0, n));
+    Pace { folder: None, steps, cadence: 0, epoch, result: RESULT }
+}
+
+fn play(
+    task: &RobustTask,
+    config: &RobustConfig,
+    (pace, threads): (Pace, usize),
+    control: &Control,
+) -> Result<Option<Finished<RobustMetrics, RobustResult>>> {
+    let n = task.train.len();
     match config.options(n)? {
         Some(options) => {
             let mut game = RobustGame::new(&task.model, task.train.clone(), &options, threads)?;
@@ -88,7 +109,7 @@ fn train<P: Probe + 'static>(
     trained: RobustTraining<'_, P>,
     pace: Pace,
     control: &Control,
-) -> Result<Option<RobustResult>> {
+) -> Result<Option<Finished<RobustMetrics, RobustResult>>> {
     let (task, config) = (trained.task, trained.config);
     let method = Train::new(game, Reply::Exact { lambda }, &config.recipe(task.train.len())?)?;
     let start = Point::new(&task.start, &game.y_set().centre());
@@ -99,18 +120,27 @@ fn train<P: Probe + 'static>(
 /// One line of `metrics.jsonl`.
 #[derive(Debug, Serialize)]
 pub struct RobustMetrics {
-    step: u64,
-    epoch: f64,
-    /// Of the frozen game on the fixed training images.
-    value: f64,
-    x_gap: [f64; 2],
-    y_gap: [f64; 2],
-    /// Of those images: under the attack of training, or proven.
-    standing: Share,
-    /// Test images as they are.
-    natural: Share,
-    gradients: u64,
-    seconds: f64,
+    /// Steps made.
+    pub step: u64,
+    /// Passes over the training data.
+    pub epoch: f64,
+    /// f of the frozen game on the fixed training images.
+    pub value: f64,
+    /// Lower and upper bound of what x could still gain there.
+    pub x_gap: [f64; 2],
+    /// Lower and upper bound of what y could still gain there.
+    pub y_gap: [f64; 2],
+    /// Of those images: right under the attack of training, or proven.
+    pub standing: Share,
+    /// Test images without an attack.
+    pub natural: Share,
+    /// Gradients computed.
+    pub gradients: u64,
+    /// Seconds since the run began.
+    pub seconds: f64,
+    /// The whole certificate.
+    #[serde(skip)]
+    pub certificate: Certificate,
 }
 
 struct RobustTraining<'a, P> {
@@ -128,12 +158,31 @@ impl<'a, P: Probe> RobustTraining<'a, P> {
 
     /// Test images as they are.
     fn natural(&mut self, x: &[f32]) -> Result<Share> {
+        let Some(test) = &self.task.test else { return Ok(Share { correct: 0, total: 0 }) };
         self.judge.set_weights(x)?;
-        let test = &self.task.test;
         let ends = [test.len()];
         let batch = Batch { samples: test.samples(), labels: test.labels(), rows: None, ends: &ends, weights: None };
         self.judge.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
         Ok(Share { correct: self.outcome.group_correct[0], total: test.len() })
+    }
+}
+
+impl<P: Probe> RobustTraining<'_, P> {
+    /// The first test images under PGD-40, and those that are proven.
+    fn attacked(&mut self, x: &[f32]) -> Result<(Share, Share)> {
+        let (images, labels) = (&self.task.victims.0, &self.task.victims.1);
+        let of = |correct: usize| Share { correct, total: labels.len() };
+        if labels.is_empty() {
+            return Ok((of(0), of(0)));
+        }
+        self.judge.set_weights(x)?;
+        let paper = Protocol::paper(self.config.eps);
+        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
+        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
+        let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
+        // As published: whatever is right afterwards counts.
+        let left = attacked.attacks.first().and_then(|found| found.left_alone).unwrap_or_else(|| attacked.left());
+        Ok((of(left), of(proven.count())))
     }
 }
 
@@ -161,6 +210,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
             natural,
             gradients: training.calls().gradients(),
             seconds,
+            certificate: seen.certificate,
         })
     }
 
@@ -189,21 +239,14 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
         end: &End<'_>,
     ) -> Result<(Weights, RobustResult)> {
         let x = &training.point().x;
-        self.judge.set_weights(x)?;
-        let (images, labels) = (&self.task.victims.0, &self.task.victims.1);
-        let paper = Protocol::paper(self.config.eps);
-        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
-        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
-        let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
-        let of = |correct: usize| Share { correct, total: labels.len() };
+        let (pgd, certified) = self.attacked(x)?;
         let result = RobustResult {
             method: self.config.method.name().into(),
             eps: self.config.eps,
             seed: self.config.seed,
             natural: last.natural,
-            // As published: whatever is right afterwards counts.
-            pgd: of(attacked.attacks.first().and_then(|found| found.left_alone).unwrap_or_else(|| attacked.left())),
-            certified: of(proven.count()),
+            pgd,
+            certified,
             value: last.value,
             x_gap: last.x_gap,
             y_gap: last.y_gap,

@@ -72,6 +72,8 @@ pub(crate) struct Gauge {
     pub(super) epoch: u64,
     /// Steps made.
     pub(super) made: AtomicU64,
+    /// The value of the last step, as bits.
+    pub(super) loss: AtomicU64,
     /// The figures of the last measurement, in words.
     pub(super) figures: Mutex<String>,
 }
@@ -83,6 +85,7 @@ impl Gauge {
             steps: self.steps,
             epoch: self.epoch,
             made: self.made.load(Ordering::Relaxed),
+            loss: f64::from_bits(self.loss.load(Ordering::Relaxed)),
             figures: held(&self.figures).clone(),
         }
     }

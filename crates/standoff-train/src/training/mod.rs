@@ -13,4 +13,4 @@ pub mod runs;
 
 pub use control::Control;
 pub use observe::{Observer, Progress, RunProgress};
-pub use run::{Run, Trainable};
+pub use run::{Diverged, Finished, Run, Trainable};

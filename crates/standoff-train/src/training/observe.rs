@@ -32,6 +32,8 @@ pub struct RunProgress {
     pub epoch: u64,
     /// Steps made.
     pub made: u64,
+    /// The value of the last step; NaN before the first.
+    pub loss: f64,
     /// The figures of the last measurement, in words; empty before the first.
     pub figures: String,
 }

@@ -1,5 +1,6 @@
 //! One run: steps until the schedule is complete, measured at a cadence, saved as it goes, continued where it was left.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,14 +65,49 @@ pub struct End<'a> {
     pub curve: &'a Curve,
 }
 
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct Finished<M, O> {
+    /// The trained model.
+    pub weights: Weights,
+    /// The last measurement, which is of the end.
+    pub metrics: M,
+    /// The result.
+    pub outcome: O,
+}
+
+/// A run that ended because its numbers are not finite any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diverged {
+    /// The name of the run.
+    pub name: String,
+    /// The step.
+    pub step: u64,
+    /// Why the game's numbers are not finite, if it knows.
+    pub why: Option<String>,
+}
+
+impl fmt::Display for Diverged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, step, why } = self;
+        write!(f, "{name} diverged at step {step}")?;
+        if let Some(why) = why {
+            write!(f, ": {why}")?;
+        }
+        f.write_str("; a smaller --lr may help, and so may --scale unit")
+    }
+}
+
+impl std::error::Error for Diverged {}
+
 /// How a run is paced and where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
-    /// Its folder.
-    pub folder: PathBuf,
+    /// Its folder; none for a run in memory, which leaves no files and cannot be continued.
+    pub folder: Option<PathBuf>,
     /// Steps in all.
     pub steps: u64,
-    /// Steps between measurements.
+    /// Steps between measurements; 0 for one at the end.
     pub cadence: u64,
     /// Steps in an epoch.
     pub epoch: u64,
@@ -86,7 +122,7 @@ const MODEL: &str = "model.safetensors";
 
 /// The result of a run that has finished before; its steps count as made.
 pub fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
-    let folder = &pace.folder;
+    let Some(folder) = &pace.folder else { return Ok(None) };
     fs::create_dir_all(folder).map_err(|e| anyhow!("cannot make {}: {}", files::name(folder), files::plain(&e)))?;
     let found = result(&folder.join(pace.result))?;
     if found.is_some() {
@@ -110,7 +146,7 @@ pub struct Run<'g, S: Trainable> {
     training: Training<'g, S::Game>,
     trainable: S,
     pace: Pace,
-    log: Log,
+    log: Option<Log>,
     curve: Curve,
     gauge: Arc<Gauge>,
     /// Seconds spent before this process.
@@ -121,27 +157,20 @@ pub struct Run<'g, S: Trainable> {
 impl<'g, S: Trainable> Run<'g, S> {
     /// Begins, or goes on from the checkpoint in the folder.
     pub fn open(training: Training<'g, S::Game>, trainable: S, pace: Pace, control: &Control) -> Result<Self> {
-        folder::sweep(&pace.folder);
         let (mut curve, mut training) = (Curve::new(pace.epoch), training);
-        let found = Checkpoint::latest(&pace.folder.join(CHECKPOINT))?;
-        let (mut metrics, mut before) = ("", 0.0);
-        if let Some((state, warning)) = &found {
-            let mut restorer = state.restorer();
-            training.visit(&mut restorer);
-            restorer.finish()?;
-            curve.restore(state).ok_or_else(|| {
-                anyhow!("the checkpoint in {} has no losses; it is of another version", files::name(&pace.folder))
-            })?;
-            before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
-            metrics = state.get("metrics").unwrap_or_default();
-            held(&control.warnings).extend(warning.clone());
-        }
-        let log = Log::open(&pace.folder, metrics, before)?;
+        let (log, before) = match &pace.folder {
+            Some(folder) => {
+                let (log, before) = restore(folder, &mut training, &mut curve, control)?;
+                (Some(log), before)
+            }
+            None => (None, 0.0),
+        };
         let gauge = control.watch(Gauge {
             name: trainable.name(),
             steps: pace.steps,
             epoch: pace.epoch,
             made: AtomicU64::new(training.steps()),
+            loss: AtomicU64::new(f64::NAN.to_bits()),
             figures: Mutex::new(String::new()),
         });
         Ok(Self { training, trainable, pace, log, curve, gauge, before, begun: Instant::now() })
@@ -152,13 +181,13 @@ impl<'g, S: Trainable> Run<'g, S> {
     }
 
     /// Trains to the end. `None` when interrupted.
-    pub fn go(mut self, control: &Control) -> Result<Option<S::Outcome>> {
+    pub fn go(mut self, control: &Control) -> Result<Option<Finished<S::Metrics, S::Outcome>>> {
         control.steps.fetch_add(self.training.steps(), Ordering::Relaxed);
         let mut saved = Instant::now();
         let (mut last, mut losses) = (None, Vec::new());
         loop {
             let step = self.training.steps();
-            if step.is_multiple_of(self.pace.cadence) {
+            if self.pace.cadence > 0 && step.is_multiple_of(self.pace.cadence) {
                 last = Some((step, self.measure()?));
             }
             if control.ends() {
@@ -172,6 +201,7 @@ impl<'g, S: Trainable> Run<'g, S> {
             match self.training.step() {
                 Ok(()) => {
                     self.gauge.made.fetch_add(1, Ordering::Relaxed);
+                    self.gauge.loss.store(self.training.step_value().to_bits(), Ordering::Relaxed);
                     control.steps.fetch_add(1, Ordering::Relaxed)
                 }
                 Err(StopReason::Completed) => break,
@@ -186,7 +216,7 @@ impl<'g, S: Trainable> Run<'g, S> {
             Some((step, line)) if step == self.training.steps() => line,
             _ => self.measure()?,
         };
-        self.finish(&line).map(Some)
+        self.finish(line).map(Some)
     }
 
     fn measure(&mut self) -> Result<S::Metrics> {
@@ -196,40 +226,64 @@ impl<'g, S: Trainable> Run<'g, S> {
             line.map_err(
                 |error| if self.trainable.fault(self.training.game()).is_some() { self.diverged() } else { error },
             )?;
-        self.log.push(step, &line)?;
+        if let Some(log) = &mut self.log {
+            log.push(step, &line)?;
+        }
         *held(&self.gauge.figures) = self.trainable.figures(&line);
         Ok(line)
     }
 
     fn diverged(&self) -> anyhow::Error {
-        let why = self.trainable.fault(self.training.game()).map_or_else(String::new, |e| format!(": {e}"));
-        let (name, step) = (self.trainable.name(), self.training.steps());
-        anyhow!("{name} diverged at step {step}{why}; a smaller --lr may help, and so may --scale unit")
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.pace.folder.join(name)
+        let why = self.trainable.fault(self.training.game());
+        Diverged { name: self.trainable.name(), step: self.training.steps(), why }.into()
     }
 
     fn save(&mut self) -> Result<()> {
+        let (Some(folder), Some(log)) = (&self.pace.folder, &self.log) else { return Ok(()) };
         let mut state = Checkpoint::default();
         self.training.visit(&mut state.saver());
         self.curve.save(&mut state);
-        state.set("seconds", &self.seconds());
-        state.set("metrics", &self.log.text());
-        state.save(&self.path(CHECKPOINT))
+        state.set("seconds", &(self.before + self.begun.elapsed().as_secs_f64()));
+        state.set("metrics", &log.text());
+        state.save(&folder.join(CHECKPOINT))
     }
 
     /// Judges, and writes the model, the losses and the result, which comes last: who finds it finds everything.
-    fn finish(mut self, line: &S::Metrics) -> Result<S::Outcome> {
+    fn finish(mut self, metrics: S::Metrics) -> Result<Finished<S::Metrics, S::Outcome>> {
         let end = End { seconds: self.seconds(), curve: &self.curve };
-        let (weights, outcome) = self.trainable.finish(&self.training, line, &end)?;
-        weights.save(&self.path(MODEL))?;
-        files::replace(&self.path(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
-        let text = serde_json::to_string_pretty(&outcome)? + "\n";
-        files::replace(&self.path(self.pace.result), text.as_bytes())?;
-        // The result is safe; the way there is not needed any more.
-        checkpoint::remove(&self.path(CHECKPOINT));
-        Ok(outcome)
+        let (weights, outcome) = self.trainable.finish(&self.training, &metrics, &end)?;
+        if let Some(folder) = &self.pace.folder {
+            weights.save(&folder.join(MODEL))?;
+            files::replace(&folder.join(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
+            let text = serde_json::to_string_pretty(&outcome)? + "\n";
+            files::replace(&folder.join(self.pace.result), text.as_bytes())?;
+            // The result is safe; the way there is not needed any more.
+            checkpoint::remove(&folder.join(CHECKPOINT));
+        }
+        Ok(Finished { weights, metrics, outcome })
     }
+}
+
+/// Puts a training back to where the checkpoint in its folder has it, if there is one: its log, and the seconds spent before.
+fn restore<G: Game<Real = f32>>(
+    folder: &Path,
+    training: &mut Training<'_, G>,
+    curve: &mut Curve,
+    control: &Control,
+) -> Result<(Log, f64)> {
+    folder::sweep(folder);
+    let found = Checkpoint::latest(&folder.join(CHECKPOINT))?;
+    let (mut metrics, mut before) = ("", 0.0);
+    if let Some((state, warning)) = &found {
+        let mut restorer = state.restorer();
+        training.visit(&mut restorer);
+        restorer.finish()?;
+        curve.restore(state).ok_or_else(|| {
+            anyhow!("the checkpoint in {} has no losses; it is of another version", files::name(folder))
+        })?;
+        before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
+        metrics = state.get("metrics").unwrap_or_default();
+        held(&control.warnings).extend(warning.clone());
+    }
+    Ok((Log::open(folder, metrics, before)?, before))
 }
