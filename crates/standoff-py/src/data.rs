@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff_nn::data::{ImageSet, Preprocessing, Sheet, Table, TableData, TableOptions};
 
-use crate::train::refuse;
+use crate::progress::refuse;
 
 /// How a table is read and divided.
 #[derive(FromPyObject)]

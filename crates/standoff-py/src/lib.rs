@@ -14,12 +14,12 @@ mod game;
 mod network;
 mod options;
 mod precision;
+mod progress;
 mod race;
 mod result;
 mod robust;
 mod sets;
 mod slot;
-mod train;
 mod watch;
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray};

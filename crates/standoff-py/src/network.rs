@@ -10,7 +10,7 @@ use standoff_nn::model::weights::recognise::Candidate;
 use standoff_nn::model::weights::{Metadata, Tensor, encode, tensors, write_atomically};
 use standoff_nn::{Ask, Batch, Engine, Error, Loss, Model, Outcome, Samples, Shape, Weights};
 
-use crate::train::refuse;
+use crate::progress::refuse;
 
 /// Channels, height, width.
 pub(crate) type Sides = (usize, usize, usize);

@@ -13,7 +13,7 @@ use standoff::race::{Course, Heat, Lane, Rules, select, summarise};
 use standoff::{Error, formula::FormulaGame};
 
 use crate::bad_input;
-use crate::train::Eye;
+use crate::progress::SignalPoll;
 
 /// What every entry gets, and who runs.
 #[derive(FromPyObject)]
@@ -71,7 +71,7 @@ fn run(
     let lanes: Mutex<Vec<Option<Result<Lane, Error>>>> = Mutex::new(heats.iter().map(|_| None).collect());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut eye = Eye::new(wish.tell.as_ref());
+    let mut poll = SignalPoll::new(wish.tell.as_ref());
     let mut ended = Ok(());
     std::thread::scope(|scope| {
         let work = || loop {
@@ -85,7 +85,7 @@ fn run(
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         while ended.is_ok() && !workers.iter().all(|worker| worker.is_finished()) {
             std::thread::sleep(PAUSE);
-            ended = eye.look(done.load(Ordering::Relaxed) as f64 / all as f64, f64::NAN);
+            ended = poll.poll(done.load(Ordering::Relaxed) as f64 / all as f64, f64::NAN);
         }
         if ended.is_err() {
             stop.store(true, Ordering::Relaxed);

@@ -1,24 +1,23 @@
 //! Robust training, attacks and proofs on images: arrays in, networks and verdicts out.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff::methods::{Reply, Train};
-use standoff::{Point, Training};
 use standoff_nn::attack::{Grid, Norm, Progress, Request, Run, Victims, ensemble, honesty};
-use standoff_nn::robust::{
-    Batching, Certified, IntervalGame, IntervalOptions, Labelled, Look, Method, Options as Rules, Order, Plan, Probe,
-    RobustGame, certify,
-};
-use standoff_nn::{Biases, Engine, Model, Region, StepKind};
+use standoff_nn::robust::{Certified, Labelled, Method, certify};
+use standoff_nn::{Engine, Region};
+use standoff_train::robust::config::RobustConfig;
+use standoff_train::robust::results::RobustResult;
+use standoff_train::robust::task::RobustTask;
+use standoff_train::robust::train::{RobustMetrics, fit};
+use standoff_train::training::Finished;
 
 use crate::network::{Sides, engine, shape};
+use crate::progress::{SignalPoll, refuse, train};
 use crate::result::bounds;
-use crate::train::{Eye, adam, refuse, run};
 
 /// What a training is told; Python has checked names and types.
 #[derive(FromPyObject)]
@@ -45,18 +44,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// As `standoff robust` has it by default, where Python has no word for it.
-    fn plan(&self) -> PyResult<Plan> {
-        let plan = Plan {
+    /// The description of the training; what Python does not name is as `standoff robust` has it by default.
+    fn config(&self) -> PyResult<RobustConfig> {
+        let config = RobustConfig {
+            model: self.model.clone(),
             method: Method::named(&self.method).map_err(refuse)?,
             eps: self.eps,
             steps: self.steps,
             step_size: self.step_size,
-            step_kind: StepKind::Sign,
-            warm_steps: 0,
             targets: self.targets.clone(),
-            probe: 1,
-            screen_after: 2,
             lambda: self.lam,
             beta: self.beta,
             kappa: self.kappa,
@@ -64,19 +60,13 @@ impl Options {
             ramp: self.ramp,
             schedule: self.schedule.clone(),
             batch: self.batch,
-            order: Order::Shuffled(self.seed),
             seed: self.seed,
+            measure_images: self.measured,
+            ..RobustConfig::default()
         };
-        plan.check().map_err(refuse)?;
-        Ok(plan)
+        config.check().map_err(|error| refuse(format!("{error:#}")))?;
+        Ok(config)
     }
-}
-
-/// What training leaves.
-struct Trained {
-    parameters: Vec<f32>,
-    look: Look,
-    steps: u64,
 }
 
 /// Trains, and measures on the first images. The training keeps a copy of the images.
@@ -89,55 +79,26 @@ pub(crate) fn robust_train<'py>(
     options: Options,
 ) -> PyResult<Bound<'py, PyDict>> {
     let data = Labelled::floats(x.as_slice()?.to_vec(), shape(input), labels.as_slice()?.to_vec()).map_err(refuse)?;
-    let model = Model::preset(&options.model, shape(input), options.classes).map_err(refuse)?;
-    let trained = py.detach(|| train(&model, Arc::new(data), &options))?;
+    let (network, trained) = py.detach(|| fitted(data, &options))?;
+    let Finished { weights, metrics, .. } = trained;
     let all = PyDict::new(py);
-    all.set_item("network", model.to_toml())?;
-    all.set_item("parameters", PyArray1::from_vec(py, trained.parameters))?;
-    all.set_item("value", trained.look.value)?;
-    all.set_item("gap", bounds(&trained.look.certificate))?;
-    all.set_item("standing", (trained.look.standing, trained.look.images))?;
-    all.set_item("steps", trained.steps)?;
+    all.set_item("network", network)?;
+    all.set_item("parameters", PyArray1::from_vec(py, weights.parameters))?;
+    all.set_item("value", metrics.value)?;
+    all.set_item("gap", bounds(&metrics.certificate))?;
+    all.set_item("standing", (metrics.standing.correct, metrics.standing.total))?;
+    all.set_item("steps", metrics.step)?;
     Ok(all)
 }
 
-fn train(model: &Model, data: Arc<Labelled>, options: &Options) -> PyResult<Trained> {
-    let plan = options.plan()?;
-    let (n, threads) = (data.len(), options.threads);
-    let fixed = Arc::new(data.first(options.measured.max(1)).map_err(refuse)?);
-    match plan.options(n).map_err(refuse)? {
-        Some(rules) => {
-            let game = RobustGame::new(model, data, &rules, threads).map_err(refuse)?;
-            let whole = Rules { batching: Batching::Whole, ..rules };
-            let probe = || RobustGame::new(model, fixed, &whole, threads).map_err(refuse);
-            let lambda = game.lambda(plan.lambda);
-            play(model, (game, probe), (&plan, lambda, n), options)
-        }
-        None => {
-            let rules = plan.interval(n);
-            let game = IntervalGame::new(model, data, &rules, threads).map_err(refuse)?;
-            let whole = IntervalOptions { batching: Batching::Whole, ..rules };
-            let probe = || IntervalGame::new(model, fixed, &whole, threads).map_err(refuse);
-            play(model, (game, probe), (&plan, 0.0, n), options)
-        }
-    }
-}
-
-fn play<P: Probe + 'static>(
-    model: &Model,
-    (mut game, probe): (P, impl FnOnce() -> PyResult<P>),
-    (plan, lambda, n): (&Plan, f64, usize),
-    options: &Options,
-) -> PyResult<Trained> {
-    let stages = plan.stages(n);
-    let method = Train::new(&game, Reply::Exact { lambda }, &adam(&stages)?).map_err(refuse)?;
-    let start = Point::new(&model.initialise(Biases::Robust, options.seed), &game.y_set().centre());
-    let mut training = Training::new(&mut game, &start, Box::new(method)).map_err(refuse)?;
-    let steps = stages.iter().map(|stage| stage.0).sum();
-    run(&mut training, steps, options.tell.as_ref(), |game: &P| game.fault().map(ToString::to_string))?;
-    let (parameters, steps) = (training.point().x.clone(), training.steps());
-    let look = probe()?.look(&parameters, plan.lambda).map_err(refuse)?;
-    Ok(Trained { parameters, look, steps })
+/// The description of the network, and what training leaves.
+fn fitted(data: Labelled, options: &Options) -> PyResult<(String, Finished<RobustMetrics, RobustResult>)> {
+    let config = options.config()?;
+    let classes = (0..options.classes).map(|i| i.to_string()).collect();
+    let task = RobustTask::new(&config, data, classes).map_err(|error| refuse(format!("{error:#}")))?;
+    let steps = config.steps_in_all(task.train.len());
+    let run = train(steps, options.tell.as_ref(), |control| fit(&task, &config, options.threads, control))?;
+    Ok((task.model.to_toml(), run))
 }
 
 /// What an attack is told.
@@ -216,10 +177,10 @@ fn assault(
         None => None,
     };
     let (stop, raised) = (AtomicBool::new(false), Cell::new(None));
-    let eye = RefCell::new(Eye::new(wish.tell.as_ref()));
+    let poll = RefCell::new(SignalPoll::new(wish.tell.as_ref()));
     let tell = |p: Progress<'_>| {
         let done = (p.index as f64 + p.done) / p.of as f64;
-        if let Err(error) = eye.borrow_mut().look(done, p.standing as f64) {
+        if let Err(error) = poll.borrow_mut().poll(done, p.standing as f64) {
             raised.set(Some(error));
             stop.store(true, Ordering::Relaxed);
         }
@@ -235,7 +196,7 @@ fn assault(
     Ok((found, told))
 }
 
-/// Images that are proved at a time, between two looks for Ctrl-C.
+/// Images that are proved at a time, between two checks for Ctrl-C.
 const TOGETHER: usize = 256;
 
 /// What is proven of each image, and the bounds of its margins, `[image][output]`.
@@ -260,13 +221,13 @@ pub(crate) fn robust_certify<'py>(
 
 /// What can be proven of images with labels, ended by Ctrl-C.
 fn prove(engine: &Engine, (images, labels): (&[f32], &[u16]), region: Region) -> PyResult<Certified> {
-    let (width, mut eye) = (engine.model().input().size(), Eye::new(None));
+    let (width, mut poll) = (engine.model().input().size(), SignalPoll::new(None));
     let mut all = Certified::default();
     for (images, labels) in images.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
         let proof = certify(engine, images, labels, region).map_err(refuse)?;
         all.certified.extend(proof.certified);
         all.margins.extend(proof.margins);
-        eye.look(0.0, 0.0)?;
+        poll.poll(0.0, 0.0)?;
     }
     Ok(all)
 }
