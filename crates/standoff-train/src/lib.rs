@@ -9,5 +9,6 @@ pub mod fair;
 pub mod files;
 pub mod named;
 pub mod number;
+mod number_or_text;
 pub mod robust;
 pub mod training;

@@ -1,11 +1,11 @@
 //! A class of an image set as people name it: by its number or by its name.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::number_or_text::{self, NumberOrText};
 
 /// A class, as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,26 +36,23 @@ impl Serialize for Class {
 
 impl<'de> Deserialize<'de> for Class {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(Reader)
+        number_or_text::read(source)
     }
 }
 
-struct Reader;
+impl NumberOrText for Class {
+    const EXPECTED: &'static str = "the number of a class, at most 255, or its name";
 
-impl Visitor<'_> for Reader {
-    type Value = Class;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the number of a class, at most 255, or its name")
+    fn from_whole(number: i64) -> Option<Self> {
+        u8::try_from(number).ok().map(Self::Number)
     }
 
-    fn visit_i64<E: Error>(self, v: i64) -> Result<Class, E> {
-        let number = u8::try_from(v).map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(v), &self))?;
-        Ok(Class::Number(number))
+    fn from_fraction(_: f64) -> Option<Self> {
+        None
     }
 
-    fn visit_str<E: Error>(self, v: &str) -> Result<Class, E> {
-        v.parse().map_err(E::custom)
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
     }
 }
 

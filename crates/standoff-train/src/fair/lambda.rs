@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::number_or_text::{self, NumberOrText};
 
 /// What `auto` chooses among and `--frontier` sweeps, unless others are given: from nearly the worst group alone to nearly equal
 /// weights. With losses around 1 a larger lambda leaves the weights of the groups about equal.
@@ -68,33 +69,23 @@ impl Serialize for Lambda {
 
 impl<'de> Deserialize<'de> for Lambda {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(Reader)
+        number_or_text::read(source)
     }
 }
 
-struct Reader;
+impl NumberOrText for Lambda {
+    const EXPECTED: &'static str = "a number or \"auto\"";
 
-impl Visitor<'_> for Reader {
-    type Value = Lambda;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number or \"auto\"")
+    fn from_whole(number: i64) -> Option<Self> {
+        Some(Self::Given(number as f64))
     }
 
-    fn visit_f64<E: Error>(self, v: f64) -> Result<Lambda, E> {
-        Ok(Lambda::Given(v))
+    fn from_fraction(number: f64) -> Option<Self> {
+        Some(Self::Given(number))
     }
 
-    fn visit_i64<E: Error>(self, v: i64) -> Result<Lambda, E> {
-        Ok(Lambda::Given(v as f64))
-    }
-
-    fn visit_u64<E: Error>(self, v: u64) -> Result<Lambda, E> {
-        Ok(Lambda::Given(v as f64))
-    }
-
-    fn visit_str<E: Error>(self, v: &str) -> Result<Lambda, E> {
-        if v == AUTO { Ok(Lambda::Auto) } else { Err(E::invalid_value(serde::de::Unexpected::Str(v), &self)) }
+    fn from_text(text: &str) -> Option<Self> {
+        (text == AUTO).then_some(Self::Auto)
     }
 }
 
