@@ -75,6 +75,8 @@ pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G
         if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
             return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
         }
+        // A run does not depend on earlier ones.
+        set.forget();
         set.project(v);
     }
     Ok(z)

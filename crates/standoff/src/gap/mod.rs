@@ -131,6 +131,8 @@ pub struct Gauge<R> {
     step: Vec<R>,
     /// The gradient is measured in units of this power of two.
     unit: f64,
+    /// Where on the path the last bound was found, in units of the gradient as given: polyhedra are searched from there.
+    recent: f64,
     /// Boxed because `Gauge` is embedded in small structs.
     path: Box<Path<R>>,
 }
@@ -145,7 +147,7 @@ impl<R: Real> Default for Gauge<R> {
 impl<R: Real> Gauge<R> {
     /// A gauge for steps of length at most `radius`.
     pub fn new(radius: f64) -> Self {
-        Self { radius, step: Vec::new(), unit: 1.0, path: Box::default() }
+        Self { radius, step: Vec::new(), unit: 1.0, recent: f64::NAN, path: Box::default() }
     }
 
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
@@ -183,7 +185,10 @@ impl<R: Real> Gauge<R> {
         if !self.path.prepare(set, point, &Gradient { entries: grad, survey, factor }, self.radius) {
             return (Gap::UNKNOWN, false);
         }
+        self.path.start_near(self.recent * unit);
         let upper = self.path.search(set, ask.scaled(1.0 / unit));
+        let tau = self.path.proof().0;
+        self.recent = if tau > 0.0 { tau / unit } else { f64::NAN };
         let lower = self.path.write_step(&mut self.step);
         // Rounding may leave the gain of the step a few units above the bound.
         (Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }, true)

@@ -7,15 +7,18 @@ mod ball;
 mod boxed;
 mod conic;
 mod free;
+mod gram;
 mod halfspace;
 mod l1_ball;
 mod matrix;
 mod passes;
 mod polyhedron;
 mod product;
+mod products;
 mod simplex;
 mod span;
 mod threshold;
+mod warm;
 
 pub use affine::Affine;
 pub use ball::Ball;
@@ -24,7 +27,8 @@ pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
 pub use matrix::{GivenRows, Matrix};
-pub use polyhedron::Polyhedron;
+pub(crate) use polyhedron::PathPoint;
+pub use polyhedron::{Polyhedron, PolyhedronWork};
 pub use product::Product;
 pub use simplex::Simplex;
 
@@ -173,6 +177,16 @@ impl<R: Real> Set<R> {
     /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below).
     pub fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
         self.inner().minimise_linear(g, out)
+    }
+
+    /// Lets polyhedra forget where their last projections ended, so that the next ones do not depend on what was projected before.
+    /// Runs begin with it; the results differ by rounding alone.
+    pub fn forget(&self) {
+        match self {
+            Self::Polyhedron(p) => p.forget(),
+            Self::Product(p) => p.parts().iter().for_each(Self::forget),
+            _ => {}
+        }
     }
 
     /// A natural starting point: the centre where there is one, else the projection of 0.

@@ -1,18 +1,25 @@
-//! The solutions of linear inequalities. Projection is exact (an active set), found by steps that start at the point
-//! itself or, when those are too many, at the answer of an interior-point solver.
+//! The solutions of linear inequalities. Projection is exact (an active set). It starts at the active rows of the last projection
+//! (`warm.rs`); where rows are nearly dependent, at the point itself (`active.rs`); and when that takes too many steps, at the answer of
+//! an interior-point solver.
 
 use super::active::ActiveSet;
 use super::conic::{self, Ending};
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
+use super::warm::{Rows, WarmSet};
 use super::{ConvexSet, refuse};
 use crate::{Error, Real, ops};
 use clarabel::algebra::CscMatrix;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, TryLockError};
 
 /// Active-set steps tried before the interior-point solver is asked for a better start, beyond two per row and column.
 const PATIENCE: usize = 20;
 /// A point belongs to a polyhedron when no row of length one is violated by more than this, relative to its numbers.
 const FEASIBLE: f64 = 1e-9;
+/// The path to a vertex is followed this many powers of ten.
+const FARTHEST: i32 = 6;
+/// The path rests when it moves at no more than this, for a gradient of length one.
+const AT_REST: f64 = 1e-12;
 /// How much the bounding box is widened, relative to its numbers, for the inexactness of the linear programs behind it.
 const WIDEN: f64 = 1e-8;
 
@@ -29,6 +36,47 @@ pub struct Polyhedron {
     bounds: OnceLock<Option<Vec<(f64, f64)>>>,
     /// Which given rows are sides of equations; computed when first asked for.
     equations: OnceLock<Vec<bool>>,
+    /// Where the last projections ended: those of steps, and those of measurements.
+    warm: [Mutex<WarmSet>; 2],
+    counts: Counts,
+}
+
+/// Work done on a polyhedron since it was made: what the tests of speed look at, because times depend on the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PolyhedronWork {
+    /// Projections, those of measurements included.
+    pub projections: u64,
+    /// Rows that entered or left the active set in them.
+    pub row_changes: u64,
+    /// Projections for which the active rows of the last one were no start, because rows are nearly dependent.
+    pub from_scratch: u64,
+    /// Linear, quadratic and cone programs handed to the interior-point solver.
+    pub programs: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    projections: AtomicU64,
+    row_changes: AtomicU64,
+    from_scratch: AtomicU64,
+    programs: AtomicU64,
+}
+
+/// Where the path `tau -> P(x - tau g)` is and where it goes from there, up to the next change of the active rows.
+pub(crate) struct PathPoint<'a> {
+    /// The projection, and the multipliers of all rows.
+    pub(crate) z: &'a mut [f64],
+    pub(crate) multipliers: &'a mut [f64],
+    /// The path moves at the negative of this, and the multipliers at these rates; NaN where that is not known.
+    pub(crate) along: &'a mut [f64],
+    pub(crate) rates: &'a mut [f64],
+}
+
+/// Which projections a warm start comes from.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    Step = 0,
+    Measurement = 1,
 }
 
 impl Polyhedron {
@@ -51,10 +99,12 @@ impl Polyhedron {
             centre: vec![0.0; cols],
             bounds: OnceLock::new(),
             equations: OnceLock::new(),
+            warm: Default::default(),
+            counts: Counts::default(),
         };
         let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
         let mut centre = vec![0.0; cols];
-        let ending = set.locate(&origin, &mut centre, &mut multipliers);
+        let ending = set.locate(&origin, (&mut centre, &mut multipliers), Purpose::Step);
         let beyond = set.violation(&centre);
         let feasible = beyond <= FEASIBLE * (1.0 + ops::norm(&centre));
         if ending == Ending::Empty || !feasible {
@@ -122,17 +172,93 @@ impl Polyhedron {
     /// The projection `z` of `v`, with multipliers `l >= 0` of the [`rows`](Self::rows) such that `z = v - A^T l` and
     /// `l_i > 0` only where row `i` holds with equality. A NaN in `v` makes everything NaN.
     pub fn project_with_multipliers(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) {
-        self.locate(v, z, l);
+        self.locate(v, (z, l), Purpose::Measurement);
+    }
+
+    /// The projection of `v = x - tau g` and the direction of the path there.
+    pub(crate) fn follow(&self, v: &[f64], g: &[f64], to: PathPoint<'_>) {
+        let PathPoint { z, multipliers, along, rates } = to;
+        let known = ops::all_finite(v)
+            && self.with_warm(Purpose::Measurement, |warm| {
+                let found = self.project_warm(warm, v);
+                if found {
+                    warm.write(z, multipliers);
+                    warm.write_rates(self.system(), g, along, rates);
+                }
+                found
+            });
+        if !known {
+            self.locate_from_scratch(v, z, multipliers);
+            along.fill(f64::NAN);
+            rates.fill(f64::NAN);
+        }
+    }
+
+    /// Work done so far.
+    pub fn work(&self) -> PolyhedronWork {
+        let Counts { projections, row_changes, from_scratch, programs } = &self.counts;
+        PolyhedronWork {
+            projections: projections.load(Relaxed),
+            row_changes: row_changes.load(Relaxed),
+            from_scratch: from_scratch.load(Relaxed),
+            programs: programs.load(Relaxed),
+        }
+    }
+
+    /// A program is handed to the interior-point solver.
+    pub(crate) fn count_program(&self) {
+        self.counts.programs.fetch_add(1, Relaxed);
+    }
+
+    /// Forgets where the last projections ended.
+    pub(super) fn forget(&self) {
+        for purpose in [Purpose::Step, Purpose::Measurement] {
+            self.with_warm(purpose, WarmSet::forget);
+        }
+    }
+
+    fn system(&self) -> Rows<'_> {
+        Rows { a: &self.rows, b: &self.rhs }
+    }
+
+    /// Runs a task with the last active rows, or with none if another thread has them at this moment.
+    fn with_warm<T>(&self, purpose: Purpose, task: impl FnOnce(&mut WarmSet) -> T) -> T {
+        match self.warm[purpose as usize].try_lock() {
+            Ok(mut warm) => task(&mut warm),
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => task(&mut WarmSet::default()),
+        }
+    }
+
+    fn project_warm(&self, warm: &mut WarmSet, v: &[f64]) -> bool {
+        let before = warm.changes();
+        let found = warm.project(self.system(), v, self.steps());
+        self.counts.projections.fetch_add(1, Relaxed);
+        self.counts.row_changes.fetch_add(warm.changes() - before, Relaxed);
+        found
     }
 
     /// The projection and its multipliers; how the search ended matters only while the set is being built.
-    fn locate(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate(&self, v: &[f64], (z, l): (&mut [f64], &mut [f64]), purpose: Purpose) -> Ending {
         assert_eq!(v.len(), self.rows.cols());
+        let found = ops::all_finite(v)
+            && self.with_warm(purpose, |warm| {
+                let found = self.project_warm(warm, v);
+                if found {
+                    warm.write(z, l);
+                }
+                found
+            });
+        if found { Ending::Found } else { self.locate_from_scratch(v, z, l) }
+    }
+
+    /// As [`locate`](Self::locate), for rows of any kind.
+    fn locate_from_scratch(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
         if !ops::all_finite(v) {
             z.fill(f64::NAN);
             l.fill(f64::NAN);
             return Ending::Unknown;
         }
+        self.counts.from_scratch.fetch_add(1, Relaxed);
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         if active.run(self.steps()) {
             active.write(z, l);
@@ -146,6 +272,7 @@ impl Polyhedron {
         // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
         let unit = self.violation(v).max(f64::MIN_POSITIVE);
         let slack: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
+        self.count_program();
         let answer = conic::shortest(&self.columns, &slack);
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         active.guess(&likely_active(&answer, &slack, &self.rows));
@@ -165,6 +292,29 @@ impl Polyhedron {
         2 * (self.rows.rows() + self.rows.cols()) + PATIENCE
     }
 
+    /// The entry `z_i` of a minimiser of `<g, z>` for `g` a unit vector or its negative, at the end of the path of projections of
+    /// `centre - tau g`; `None` if there is none or it is too far away. At the end the path rests and the rates of the multipliers `l'`
+    /// are a dual solution: `A^T l' = -g`, `l' >= 0`.
+    fn vertex(&self, g: &[f64]) -> Option<f64> {
+        let (n, m) = (g.len(), self.rhs.len());
+        let [mut v, mut z, mut along] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        let [mut l, mut rates] = [vec![0.0; m], vec![0.0; m]];
+        let mut warm = WarmSet::default();
+        for exponent in 0..FARTHEST {
+            let tau = 10.0_f64.powi(exponent) * (1.0 + ops::norm(&self.centre));
+            ops::add_scaled(&mut v, &self.centre, -tau, g);
+            if !self.project_warm(&mut warm, &v) {
+                return None;
+            }
+            warm.write(&mut z, &mut l);
+            warm.write_rates(self.system(), g, &mut along, &mut rates);
+            if ops::norm(&along) <= AT_REST && rates.iter().all(|r| *r >= -AT_REST) {
+                return Some(ops::sum_of(n, |i| g[i].abs() * z[i]));
+            }
+        }
+        None
+    }
+
     /// Per coordinate the least and the largest value; nothing when one of them is infinite.
     fn bounds(&self) -> Option<&[(f64, f64)]> {
         let compute = || {
@@ -172,9 +322,12 @@ impl Polyhedron {
             let mut end = |i: usize, sign: f64| {
                 g.fill(0.0);
                 g[i] = sign;
-                let answer = conic::linear(&g, &self.columns, &self.rhs);
-                let z = answer.z[i];
-                (answer.ending == Ending::Found).then_some(z - sign * WIDEN * (1.0 + z.abs()))
+                let z = self.vertex(&g).or_else(|| {
+                    self.count_program();
+                    let answer = conic::linear(&g, &self.columns, &self.rhs);
+                    (answer.ending == Ending::Found).then_some(answer.z[i])
+                })?;
+                Some(z - sign * WIDEN * (1.0 + z.abs()))
             };
             (0..self.rows.cols()).map(|i| Some((end(i, 1.0)?, end(i, -1.0)?))).collect()
         };
@@ -198,7 +351,7 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
     fn project(&self, v: &mut [R]) {
         let wide: Vec<f64> = v.iter().map(|vi| vi.to_f64()).collect();
         let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; self.rhs.len()]);
-        self.locate(&wide, &mut z, &mut l);
+        self.locate(&wide, (&mut z, &mut l), Purpose::Step);
         for (vi, zi) in v.iter_mut().zip(z) {
             *vi = R::from_f64(zi);
         }
@@ -215,6 +368,7 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
             return false;
         }
         let unit: Vec<f64> = g.iter().map(|gi| gi.to_f64() / length).collect();
+        self.count_program();
         let answer = conic::linear(&unit, &self.columns, &self.rhs);
         if answer.ending != Ending::Found {
             return false;
@@ -257,7 +411,7 @@ mod tests {
         for i in 0..200 {
             let v: Vec<f64> = (0..3).map(|k| 3.0 * ((i * 3 + k) as f64 * 1.7).sin()).collect();
             let ([mut z, mut w], [mut l, mut m]) = ([[0.0; 3], [0.0; 3]], [[0.0; 8], [0.0; 8]]);
-            assert_eq!(set.locate(&v, &mut z, &mut l), Ending::Found);
+            assert_eq!(set.locate(&v, (&mut z, &mut l), Purpose::Step), Ending::Found);
             if set.violation(&v) > 0.0 {
                 assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), Ending::Found);
                 assert!(ops::distance(&z, &w) < 1e-13, "{v:?}: {z:?} {w:?}");
