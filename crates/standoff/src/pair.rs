@@ -5,8 +5,7 @@ use crate::{Certificate, Game, Need, Oracle, Point, Real};
 
 /// Measures pairs through an oracle, with the scratch space that takes.
 pub(crate) struct PairGauge<R> {
-    /// One for each player, because a measurement on a polyhedron starts where the last one ended.
-    gauges: [Gauge<R>; 2],
+    gauge: Gauge<R>,
     pub(crate) radius: f64,
     /// The gradients at the pair measured last.
     pub(crate) gx: Vec<R>,
@@ -16,12 +15,7 @@ pub(crate) struct PairGauge<R> {
 impl<R: Real> PairGauge<R> {
     /// For a game of these dimensions and steps of length at most `radius`.
     pub(crate) fn new(n: usize, m: usize, radius: f64) -> Self {
-        Self {
-            gauges: [Gauge::new(radius), Gauge::new(radius)],
-            radius,
-            gx: vec![R::default(); n],
-            gy: vec![R::default(); m],
-        }
+        Self { gauge: Gauge::following(radius), radius, gx: vec![R::default(); n], gy: vec![R::default(); m] }
     }
 
     /// Value, X and Y at `z`, for the gradients as computed.
@@ -32,8 +26,8 @@ impl<R: Real> PairGauge<R> {
         if let Some(known) = f.known_gaps().filter(|c| c.radius == self.radius) {
             return (value, known);
         }
-        let x = self.gauges[0].measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact);
-        let y = self.gauges[1].measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact);
+        let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact);
+        let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact);
         let certificate = Certificate::as_computed(x, y, self.radius);
         f.remember_gaps(certificate);
         (value, certificate)

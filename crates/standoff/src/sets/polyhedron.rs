@@ -349,11 +349,23 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
     }
 
     fn project(&self, v: &mut [R]) {
-        let wide: Vec<f64> = v.iter().map(|vi| vi.to_f64()).collect();
-        let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; self.rhs.len()]);
-        self.locate(&wide, (&mut z, &mut l), Purpose::Step);
-        for (vi, zi) in v.iter_mut().zip(z) {
-            *vi = R::from_f64(zi);
+        assert_eq!(v.len(), self.rows.cols());
+        let found = self.with_warm(Purpose::Step, |warm| {
+            let mut aim = std::mem::take(&mut warm.aim);
+            aim.clear();
+            aim.extend(v.iter().map(|vi| vi.to_f64()));
+            let found = ops::all_finite(&aim) && self.project_warm(warm, &aim);
+            if found {
+                v.iter_mut().zip(warm.point()).for_each(|(vi, zi)| *vi = R::from_f64(*zi));
+            }
+            warm.aim = aim;
+            found
+        });
+        if !found {
+            let wide: Vec<f64> = v.iter().map(|vi| vi.to_f64()).collect();
+            let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; self.rhs.len()]);
+            self.locate_from_scratch(&wide, &mut z, &mut l);
+            v.iter_mut().zip(z).for_each(|(vi, zi)| *vi = R::from_f64(zi));
         }
     }
 

@@ -35,6 +35,8 @@ pub(super) struct Rows<'a> {
 /// The active rows of the last projection, their factor, and scratch space: nothing is allocated once it has grown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WarmSet {
+    /// For the caller: room for the point to project.
+    pub(super) aim: Vec<f64>,
     rows: Vec<usize>,
     /// Per row: whether it is active, or passed over in this projection.
     skip: Vec<bool>,
@@ -96,6 +98,11 @@ impl WarmSet {
             self.forget();
         }
         found
+    }
+
+    /// The projection found.
+    pub(super) fn point(&self) -> &[f64] {
+        &self.z
     }
 
     /// Writes the point and the multipliers of all rows.
