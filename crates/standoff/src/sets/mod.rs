@@ -11,6 +11,7 @@ mod gram;
 mod halfspace;
 mod l1_ball;
 mod matrix;
+mod memory;
 mod passes;
 mod polyhedron;
 mod product;
@@ -27,8 +28,9 @@ pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
 pub use matrix::{GivenRows, Matrix};
+pub use memory::PolyhedronWork;
 pub(crate) use polyhedron::PathPoint;
-pub use polyhedron::{Polyhedron, PolyhedronWork};
+pub use polyhedron::Polyhedron;
 pub use product::Product;
 pub use simplex::Simplex;
 

@@ -5,12 +5,12 @@
 use super::active::ActiveSet;
 use super::conic::{self, Ending};
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
+use super::memory::{Memory, PolyhedronWork, Purpose};
 use super::warm::{Rows, WarmSet};
 use super::{ConvexSet, refuse};
 use crate::{Error, Real, ops};
 use clarabel::algebra::CscMatrix;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, TryLockError};
+use std::sync::OnceLock;
 
 /// Active-set steps tried before the interior-point solver is asked for a better start, beyond two per row and column.
 const PATIENCE: usize = 20;
@@ -36,30 +36,8 @@ pub struct Polyhedron {
     bounds: OnceLock<Option<Vec<(f64, f64)>>>,
     /// Which given rows are sides of equations; computed when first asked for.
     equations: OnceLock<Vec<bool>>,
-    /// Where the last projections ended: those of steps, and those of measurements.
-    warm: [Mutex<WarmSet>; 2],
-    counts: Counts,
-}
-
-/// Work done on a polyhedron since it was made: what the tests of speed look at, because times depend on the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PolyhedronWork {
-    /// Projections, those of measurements included.
-    pub projections: u64,
-    /// Rows that entered or left the active set in them.
-    pub row_changes: u64,
-    /// Projections for which the active rows of the last one were no start, because rows are nearly dependent.
-    pub from_scratch: u64,
-    /// Linear, quadratic and cone programs handed to the interior-point solver.
-    pub programs: u64,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    projections: AtomicU64,
-    row_changes: AtomicU64,
-    from_scratch: AtomicU64,
-    programs: AtomicU64,
+    /// Where the last projections ended. Boxed because `Set` is an enum of small sets.
+    memory: Box<Memory>,
 }
 
 /// Where the path `tau -> P(x - tau g)` is and where it goes from there, up to the next change of the active rows.
@@ -70,13 +48,6 @@ pub(crate) struct PathPoint<'a> {
     /// The path moves at the negative of this, and the multipliers at these rates; NaN where that is not known.
     pub(crate) along: &'a mut [f64],
     pub(crate) rates: &'a mut [f64],
-}
-
-/// Which projections a warm start comes from.
-#[derive(Debug, Clone, Copy)]
-enum Purpose {
-    Step = 0,
-    Measurement = 1,
 }
 
 impl Polyhedron {
@@ -99,8 +70,7 @@ impl Polyhedron {
             centre: vec![0.0; cols],
             bounds: OnceLock::new(),
             equations: OnceLock::new(),
-            warm: Default::default(),
-            counts: Counts::default(),
+            memory: Box::default(),
         };
         let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
         let mut centre = vec![0.0; cols];
@@ -179,7 +149,7 @@ impl Polyhedron {
     pub(crate) fn follow(&self, v: &[f64], g: &[f64], to: PathPoint<'_>) {
         let PathPoint { z, multipliers, along, rates } = to;
         let known = ops::all_finite(v)
-            && self.with_warm(Purpose::Measurement, |warm| {
+            && self.memory.with_warm(Purpose::Measurement, |warm| {
                 let found = self.project_warm(warm, v);
                 if found {
                     warm.write(z, multipliers);
@@ -196,52 +166,32 @@ impl Polyhedron {
 
     /// Work done so far.
     pub fn work(&self) -> PolyhedronWork {
-        let Counts { projections, row_changes, from_scratch, programs } = &self.counts;
-        PolyhedronWork {
-            projections: projections.load(Relaxed),
-            row_changes: row_changes.load(Relaxed),
-            from_scratch: from_scratch.load(Relaxed),
-            programs: programs.load(Relaxed),
-        }
+        self.memory.work()
     }
 
     /// A program is handed to the interior-point solver.
     pub(crate) fn count_program(&self) {
-        self.counts.programs.fetch_add(1, Relaxed);
+        self.memory.count_program();
     }
 
     /// Forgets where the last projections ended.
     pub(super) fn forget(&self) {
-        for purpose in [Purpose::Step, Purpose::Measurement] {
-            self.with_warm(purpose, WarmSet::forget);
-        }
+        self.memory.forget();
     }
 
     fn system(&self) -> Rows<'_> {
         Rows { a: &self.rows, b: &self.rhs }
     }
 
-    /// Runs a task with the last active rows, or with none if another thread has them at this moment.
-    fn with_warm<T>(&self, purpose: Purpose, task: impl FnOnce(&mut WarmSet) -> T) -> T {
-        match self.warm[purpose as usize].try_lock() {
-            Ok(mut warm) => task(&mut warm),
-            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => task(&mut WarmSet::default()),
-        }
-    }
-
     fn project_warm(&self, warm: &mut WarmSet, v: &[f64]) -> bool {
-        let before = warm.changes();
-        let found = warm.project(self.system(), v, self.steps());
-        self.counts.projections.fetch_add(1, Relaxed);
-        self.counts.row_changes.fetch_add(warm.changes() - before, Relaxed);
-        found
+        self.memory.project(warm, self.system(), v, self.steps())
     }
 
     /// The projection and its multipliers; how the search ended matters only while the set is being built.
     fn locate(&self, v: &[f64], (z, l): (&mut [f64], &mut [f64]), purpose: Purpose) -> Ending {
         assert_eq!(v.len(), self.rows.cols());
         let found = ops::all_finite(v)
-            && self.with_warm(purpose, |warm| {
+            && self.memory.with_warm(purpose, |warm| {
                 let found = self.project_warm(warm, v);
                 if found {
                     warm.write(z, l);
@@ -258,7 +208,7 @@ impl Polyhedron {
             l.fill(f64::NAN);
             return Ending::Unknown;
         }
-        self.counts.from_scratch.fetch_add(1, Relaxed);
+        self.memory.count_from_scratch();
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         if active.run(self.steps()) {
             active.write(z, l);
@@ -350,7 +300,7 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
 
     fn project(&self, v: &mut [R]) {
         assert_eq!(v.len(), self.rows.cols());
-        let found = self.with_warm(Purpose::Step, |warm| {
+        let found = self.memory.with_warm(Purpose::Step, |warm| {
             let mut aim = std::mem::take(&mut warm.aim);
             aim.clear();
             aim.extend(v.iter().map(|vi| vi.to_f64()));
