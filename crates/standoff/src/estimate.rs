@@ -1,10 +1,8 @@
 //! What a game looks like from samples: its constants, and whether it is concave, linear or PL in y. Estimates, not bounds.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
 use crate::oracle::{Limits, Oracle};
+use crate::random::Xoshiro;
 use crate::{Constants, Game, Need, Point, Real, Set, ops};
 
 /// What f looks like as a function of y.
@@ -64,7 +62,7 @@ const POWER: usize = 6;
 
 struct Sampler<'g, G: Game> {
     f: Oracle<'g, G>,
-    rng: ChaCha8Rng,
+    random: Xoshiro,
     start: Point<G::Real>,
     reach: (f64, f64),
     linear: bool,
@@ -105,7 +103,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         let linear = game.linear_in_y();
         Self {
             f: Oracle::new(game, Limits::default()),
-            rng: ChaCha8Rng::seed_from_u64(seed),
+            random: Xoshiro::new(seed),
             start,
             reach,
             linear,
@@ -118,9 +116,9 @@ impl<'g, G: Game> Sampler<'g, G> {
     fn point(&mut self) -> Point<G::Real> {
         let mut z = self.start.clone();
         if self.seen.any {
-            scatter(&mut self.rng, &mut z.x, self.reach.0);
+            scatter(&mut self.random, &mut z.x, self.reach.0);
             self.f.x_set().project(&mut z.x);
-            scatter(&mut self.rng, &mut z.y, self.reach.1);
+            scatter(&mut self.random, &mut z.y, self.reach.1);
             self.f.y_set().project(&mut z.y);
         }
         z
@@ -152,7 +150,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         let n = if along_x { z.x.len() } else { z.y.len() };
         let (mut size, mut low, mut high) = (0.0_f64, f64::INFINITY, f64::NEG_INFINITY);
         for shift_sign in [0.0, 1.0, -1.0] {
-            let mut d = direction::<G::Real>(&mut self.rng, n);
+            let mut d = direction::<G::Real>(&mut self.random, n);
             for _ in 0..POWER {
                 let Some((hd, moved)) = self.along(z, &d, along_x, along_x) else { break };
                 let ray = ops::dot(&hd, &moved) / ops::dot(&moved, &moved);
@@ -177,7 +175,7 @@ impl<'g, G: Game> Sampler<'g, G> {
     /// The norm of the mixed second derivative.
     fn cross(&mut self, z: &Point<G::Real>) -> f64 {
         let mut size = 0.0_f64;
-        let mut d = direction::<G::Real>(&mut self.rng, z.y.len());
+        let mut d = direction::<G::Real>(&mut self.random, z.y.len());
         for _ in 0..POWER {
             // grad_x along y, then grad_y along x: one round of power iteration on M M'.
             let Some((mut md, moved)) = self.along(z, &d, true, false) else { break };
@@ -335,15 +333,15 @@ fn reach<R: Real>(set: &Set<R>, start: &[R]) -> f64 {
 }
 
 /// Moves `v` by a random vector of length up to `reach`.
-fn scatter<R: Real>(rng: &mut ChaCha8Rng, v: &mut [R], reach: f64) {
-    let d = direction::<R>(rng, v.len());
-    let length = reach * rng.random::<f64>();
+fn scatter<R: Real>(random: &mut Xoshiro, v: &mut [R], reach: f64) {
+    let d = direction::<R>(random, v.len());
+    let length = reach * random.unit();
     ops::axpy(length, &d, v);
 }
 
 /// A random unit vector (the sum of four uniforms is normal enough to have no preferred axis that matters here).
-fn direction<R: Real>(rng: &mut ChaCha8Rng, n: usize) -> Vec<R> {
-    let mut d: Vec<R> = (0..n).map(|_| R::from_f64((0..4).map(|_| rng.random::<f64>() - 0.5).sum::<f64>())).collect();
+fn direction<R: Real>(random: &mut Xoshiro, n: usize) -> Vec<R> {
+    let mut d: Vec<R> = (0..n).map(|_| R::from_f64((0..4).map(|_| random.unit() - 0.5).sum::<f64>())).collect();
     normalise(&mut d);
     d
 }

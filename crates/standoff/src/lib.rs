@@ -13,6 +13,7 @@ pub mod check;
 pub mod enclosure;
 pub mod error;
 pub mod estimate;
+#[cfg(feature = "formula")]
 pub mod formula;
 pub mod gap;
 pub mod inner;
@@ -23,17 +24,20 @@ pub mod ops;
 pub mod oracle;
 pub mod outer;
 pub mod plan;
+#[cfg(feature = "zoo")]
 pub mod race;
 pub mod sets;
+pub mod simd;
+#[cfg(feature = "zoo")]
 pub mod zoo;
 
 mod constants;
 mod game;
 mod measure;
 mod pair;
+mod random;
 mod real;
 mod settings;
-mod simd;
 mod solution;
 mod solve;
 mod stop;
