@@ -7,13 +7,15 @@
 
 use super::Ask;
 use super::bracket::Bracket;
+#[cfg(feature = "polyhedron")]
 use super::cone::{self, Answer};
 use super::part::{Look, Part, Shape};
 use super::projected::{Projector, Seen};
 use super::sums::{self, Sums, Survey};
 use super::threshold::Entries;
-use crate::sets::Polyhedron;
-use crate::{Real, Set, ops};
+use crate::{Real, Set};
+#[cfg(feature = "polyhedron")]
+use crate::{ops, sets::Polyhedron};
 use std::ops::Range;
 
 /// Evaluations after which the bounds are as good as they get; 10 are many.
@@ -253,6 +255,7 @@ impl<R: Real> Path<R> {
             return self.allowed();
         }
         let guess = match set {
+            #[cfg(feature = "polyhedron")]
             Set::Polyhedron(p) => self.ask_cone_program(p),
             _ if self.evaluate(set, f64::INFINITY).length2.sqrt() <= self.radius => return self.allowed(),
             _ => self.closed_form(),
@@ -270,6 +273,7 @@ impl<R: Real> Path<R> {
     }
 
     /// One cone program brings both bounds close together; returns where the path should be looked at next.
+    #[cfg(feature = "polyhedron")]
     fn ask_cone_program(&mut self, set: &Polyhedron) -> Option<f64> {
         let (g, point) = (&self.vectors.w, &self.vectors.base);
         let seen = Seen { g, point, slacks: &self.slacks, radius: self.radius };

@@ -1,16 +1,19 @@
 //! Closed convex sets: where a player may be. One set per file; [`Set`] is their sum type, because sets come from files
 //! and from Python at run time.
 
+#[cfg(feature = "polyhedron")]
 mod active;
 mod affine;
 mod ball;
 mod boxed;
+#[cfg(feature = "polyhedron")]
 mod conic;
 mod free;
 mod halfspace;
 mod l1_ball;
 mod matrix;
 mod passes;
+#[cfg_attr(not(feature = "polyhedron"), path = "polyhedron_absent.rs")]
 mod polyhedron;
 mod product;
 mod simplex;
@@ -86,7 +89,7 @@ pub enum Set<R: Real> {
     Halfspace(Halfspace<R>),
     /// `A z = b`.
     Affine(Affine),
-    /// `A z <= b`.
+    /// `A z <= b`. Without the feature `polyhedron` no value of this variant exists.
     Polyhedron(Polyhedron),
     /// Several sets, each with its own coordinates.
     Product(Product<R>),
@@ -135,7 +138,7 @@ impl<R: Real> Set<R> {
         Affine::new(a, b).map(Self::Affine)
     }
 
-    /// `A z <= b`.
+    /// `A z <= b`. An error in builds without the feature `polyhedron`.
     pub fn polyhedron(a: Matrix, b: &[f64]) -> Result<Self, Error> {
         Polyhedron::new(a, b).map(Self::Polyhedron)
     }
