@@ -3,7 +3,7 @@
 use super::projected;
 use super::round::{Flat, Plane, Round};
 use super::rule::{Cross, Simplex};
-use super::sums::{self, Sums};
+use super::sums::{self, ROUNDING, Sums};
 use super::threshold::{Crowd, Entries, Load, Weighed};
 use crate::sets::{Affine, Ball, BoxSet, Halfspace, L1Ball};
 use crate::{Real, Set, ops};
@@ -11,8 +11,6 @@ use std::ops::Range;
 
 /// A point this far outside, relative to the radius and the numbers of the set, is not there by rounding.
 const OUTSIDE: f64 = 1e-4;
-/// The relative error of the differences of gradients, and of distances, that make up a bound.
-pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// A part, with the coordinates it owns.
 #[derive(Debug, Clone)]

@@ -2,9 +2,8 @@
 //! changes of that active set everything is linear in tau. The level is a convex function of tau, so that entries leave
 //! the active set for good: what is gone is summed up once, and only the rest is looked at again.
 
-use super::part::ROUNDING;
 use super::rule::{Cross, Rule, Simplex};
-use super::sums::{self, Sums};
+use super::sums::{self, ROUNDING, Sums};
 use crate::Real;
 use crate::simd::{self, Pass};
 
