@@ -12,8 +12,10 @@ mod free;
 mod halfspace;
 mod l1_ball;
 mod matrix;
+#[cfg(not(feature = "polyhedron"))]
+mod no_polyhedron;
 mod passes;
-#[cfg_attr(not(feature = "polyhedron"), path = "polyhedron_absent.rs")]
+#[cfg(feature = "polyhedron")]
 mod polyhedron;
 mod product;
 mod simplex;
@@ -27,6 +29,9 @@ pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
 pub use matrix::{GivenRows, Matrix};
+#[cfg(not(feature = "polyhedron"))]
+pub use no_polyhedron::NoPolyhedron as Polyhedron;
+#[cfg(feature = "polyhedron")]
 pub use polyhedron::Polyhedron;
 pub use product::Product;
 pub use simplex::Simplex;

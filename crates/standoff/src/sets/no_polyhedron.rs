@@ -7,9 +7,9 @@ use crate::{Error, Real};
 
 /// `A z <= b`, which this build does not have: the feature `polyhedron` is off, and no value of this type exists.
 #[derive(Debug)]
-pub enum Polyhedron {}
+pub enum NoPolyhedron {}
 
-impl Polyhedron {
+impl NoPolyhedron {
     pub(super) fn new(_: Matrix, _: &[f64]) -> Result<Self, Error> {
         Err(refuse("polyhedron", "this build has no polyhedra; enable the feature `polyhedron` of `standoff`".into()))
     }
@@ -48,7 +48,7 @@ impl Polyhedron {
     }
 }
 
-impl<R: Real> ConvexSet<R> for Polyhedron {
+impl<R: Real> ConvexSet<R> for NoPolyhedron {
     fn dim(&self) -> usize {
         match *self {}
     }
