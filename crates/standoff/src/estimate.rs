@@ -7,7 +7,7 @@ use crate::{Constants, Game, Need, Point, Real, Set, ops};
 
 /// What f looks like as a function of y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum SampledClass {
     /// Affine.
     Linear,
     /// Strongly concave wherever it was sampled.
@@ -26,7 +26,7 @@ pub struct Estimate {
     /// Estimated constants; `estimated` is set.
     pub constants: Constants,
     /// What f looks like in y.
-    pub shape: Shape,
+    pub shape: SampledClass,
     /// The largest second derivative in y met; positive proves that f is not concave in y.
     pub curvature_y: f64,
     /// The same in x; not positive means that f looks concave in x, negative entries are common.
@@ -40,7 +40,7 @@ pub struct Estimate {
 impl Estimate {
     /// The method that fits.
     pub fn method(&self) -> &'static str {
-        if self.shape == Shape::Other { "ds-gda" } else { "auto" }
+        if self.shape == SampledClass::Other { "ds-gda" } else { "auto" }
     }
 }
 
@@ -66,13 +66,13 @@ struct Sampler<'g, G: Game> {
     start: Point<G::Real>,
     reach: (f64, f64),
     linear: bool,
-    seen: Seen,
+    seen: Extremes,
     climbs: Vec<Climb>,
 }
 
 /// Extremes over the samples.
 #[derive(Default)]
-struct Seen {
+struct Extremes {
     l11: f64,
     l12: f64,
     l22: f64,
@@ -107,7 +107,7 @@ impl<'g, G: Game> Sampler<'g, G> {
             start,
             reach,
             linear,
-            seen: Seen { lowest_g: f64::INFINITY, ..Seen::default() },
+            seen: Extremes { lowest_g: f64::INFINITY, ..Extremes::default() },
             climbs: Vec::new(),
         }
     }
@@ -273,26 +273,26 @@ impl<'g, G: Game> Sampler<'g, G> {
         let (pl, same_height) = self.pl();
         // Not measured against L11: curvature in x says nothing about curvature in y.
         let shape = if self.linear || s.l22 <= 1e-9 * (1.0 + s.l12) {
-            Shape::Linear
+            SampledClass::Linear
         } else if s.convex_y < -1e-3 * s.l22 {
-            Shape::StronglyConcave
+            SampledClass::StronglyConcave
         } else if s.convex_y <= bent {
-            Shape::Concave
+            SampledClass::Concave
         } else if same_height && pl > 0.0 && self.f.y_set().diameter_bound().is_infinite() {
-            Shape::Pl
+            SampledClass::Pl
         } else {
-            Shape::Other
+            SampledClass::Other
         };
         let mu = match shape {
-            Shape::StronglyConcave => -s.convex_y,
-            Shape::Pl => pl,
+            SampledClass::StronglyConcave => -s.convex_y,
+            SampledClass::Pl => pl,
             _ => 0.0,
         };
         let bounded = |set: &Set<G::Real>| Some(set.radius_around(&set.centre())).filter(|r| r.is_finite());
         let constants = Constants {
             l11: s.l11,
             l12: s.l12,
-            l22: if shape == Shape::Linear { 0.0 } else { s.l22 },
+            l22: if shape == SampledClass::Linear { 0.0 } else { s.l22 },
             mu,
             delta_g: s.first_g.map(|g| (g - s.lowest_g).max(0.0)),
             delta: Some(s.delta),

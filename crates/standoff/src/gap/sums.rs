@@ -185,12 +185,12 @@ impl Survey {
 
 /// Looks at a vector.
 pub(super) fn survey<R: Real>(v: &[R]) -> Survey {
-    simd::run(Look(v))
+    simd::run(SurveyPass(v))
 }
 
-struct Look<'a, R>(&'a [R]);
+struct SurveyPass<'a, R>(&'a [R]);
 
-impl<R: Real> Pass for Look<'_, R> {
+impl<R: Real> Pass for SurveyPass<'_, R> {
     type Output = Survey;
 
     #[inline(always)]

@@ -33,7 +33,7 @@ pub use matrix::{GivenRows, Matrix};
 pub use no_polyhedron::NoPolyhedron as Polyhedron;
 #[cfg(feature = "polyhedron")]
 pub use polyhedron::Polyhedron;
-pub use product::Product;
+pub use product::ProductSet;
 pub use simplex::Simplex;
 
 use crate::{Error, Real};
@@ -97,7 +97,7 @@ pub enum Set<R: Real> {
     /// `A z <= b`. Without the feature `polyhedron` no value of this variant exists.
     Polyhedron(Polyhedron),
     /// Several sets, each with its own coordinates.
-    Product(Product<R>),
+    Product(ProductSet<R>),
     /// A set of one's own, known by its projection.
     Custom(Box<dyn ConvexSet<R>>),
 }
@@ -150,7 +150,7 @@ impl<R: Real> Set<R> {
 
     /// The product of sets, their coordinates one after the other.
     pub fn product(parts: Vec<Set<R>>) -> Result<Self, Error> {
-        Product::new(parts).map(Self::Product)
+        ProductSet::new(parts).map(Self::Product)
     }
 
     fn inner(&self) -> &dyn ConvexSet<R> {
