@@ -1,7 +1,7 @@
 //! Non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`, solved to a certificate: proven bounds on how
 //! much either player could still gain to first order.
 //!
-//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve`], read the [`Solution`]: the best pair, its
+//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve()`], read the [`Solution`]: the best pair, its
 //! [`Certificate`], what it cost, and how the run ended. The default method needs no constants; [`methods`] has the others.
 //!
 //! ```

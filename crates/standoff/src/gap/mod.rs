@@ -8,6 +8,7 @@
 mod bracket;
 #[cfg(feature = "polyhedron")]
 mod cone;
+mod newton;
 mod part;
 mod path;
 mod projected;
@@ -15,9 +16,12 @@ mod round;
 mod rule;
 mod sums;
 mod threshold;
+mod threshold_passes;
+mod vectors;
 
 use crate::{Real, Set};
-use path::{Gradient, Path};
+use path::Path;
+use vectors::Gradient;
 
 /// A number known from below and from above.
 #[derive(Debug, Clone, Copy, PartialEq)]
