@@ -1,6 +1,15 @@
 //! The constants that the theorems speak of.
 
 /// Lipschitz and other constants of a game, for the methods and plans that need them. `auto` needs none.
+///
+/// ```
+/// use standoff::Constants;
+///
+/// // f(x, y) = x y - y^2: grad_x = y, grad_y = x - 2 y.
+/// let c = Constants { l12: 1.0, l22: 2.0, mu: 2.0, ..Constants::default() };
+/// assert_eq!(c.l11, 0.0);
+/// assert_eq!(c.radius_y, None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Constants {
     /// `grad_x` is `l11`-Lipschitz in x.

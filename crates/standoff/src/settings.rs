@@ -9,6 +9,15 @@ use crate::oracle::Limits;
 use crate::{Error, Record, StopReason};
 
 /// When a run is done, and what it may cost.
+///
+/// ```
+/// use standoff::Settings;
+/// use std::time::Duration;
+///
+/// let settings = Settings { max_gradients: 10_000, time_limit: Some(Duration::from_secs(5)), ..Settings::eps(1e-6) };
+/// assert_eq!(settings.eps, 1e-6);
+/// assert_eq!(settings.radius, 1.0);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Converged once X and Y are proven to be at most this.

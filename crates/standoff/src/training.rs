@@ -8,6 +8,21 @@ use crate::solve::admit;
 use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
 
 /// A run that is stepped from outside.
+///
+/// ```
+/// use standoff::{Settings, Training, zoo};
+///
+/// let mut made = (zoo::find("saddle2d").unwrap().make)();
+/// let settings = Settings::default();
+/// let method = settings.method.build(&mut made.game, &settings)?;
+/// let mut run = Training::new(&mut made.game, &made.start, method)?;
+/// for _ in 0..5 {
+///     run.step().unwrap();
+/// }
+/// assert_eq!(run.steps(), 5);
+/// assert!(run.measure(0.0).unwrap().value.is_finite());
+/// # Ok::<(), standoff::Error>(())
+/// ```
 pub struct Training<'g, G: Game> {
     f: Oracle<'g, G>,
     method: Box<dyn Method<G>>,
