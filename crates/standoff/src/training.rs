@@ -2,7 +2,7 @@
 //! the last pair counts, not the best.
 
 use crate::measure::Meter;
-use crate::methods::{Method, Visitor};
+use crate::method::{Method, Visitor};
 use crate::oracle::Limits;
 use crate::solve::admit;
 use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
