@@ -78,6 +78,14 @@ pub enum Error {
         /// The names it knows.
         known: String,
     },
+    /// No constant of that name.
+    #[error("there is no constant `{name}`; there are: {known}")]
+    UnknownConstant {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// A method that needs a constant nobody gave.
     #[error(
         "method `{method}` needs {constant}; give it, or estimate it by sampling, or use method `auto`, which needs no constants"

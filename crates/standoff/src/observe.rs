@@ -37,7 +37,7 @@ impl Observer for () {
 ///
 /// let mut made = (zoo::find("saddle2d").unwrap().make)();
 /// let settings = Settings::eps(1e-6);
-/// let mut method = settings.method.build(&mut made.game, &settings)?;
+/// let mut method = settings.build(&made.game)?;
 /// let mut trace = Trace::default();
 /// solve_with(&mut made.game, &made.start, method.as_mut(), &settings, &mut trace)?;
 /// assert!(trace.records.last().unwrap().certificate.proves(1e-6));

@@ -31,11 +31,21 @@ impl Statement {
 
 /// The outer step of Algorithm 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outer {
+pub enum OuterStep {
     /// Projected gradient.
     Projected,
     /// The certificate's own direction.
     FrankWolfe,
+}
+
+impl OuterStep {
+    /// The method that is Algorithm 2 with this step.
+    fn method(self) -> &'static str {
+        match self {
+            Self::Projected => "regularised",
+            Self::FrankWolfe => "frank-wolfe",
+        }
+    }
 }
 
 /// A worst-case schedule.
@@ -91,7 +101,10 @@ pub fn algorithm1(c: &Constants, eps: f64, statement: Statement) -> Result<Plan,
     let delta = need(c.delta, NAME, "delta")?;
     let (outer, inner) = if statement == Statement::Tightened {
         let tol = tightened_tolerance(c, c.mu, eps);
-        (tightened_outer(Outer::Projected, smooth, delta_g, eps), (2.0 * c.l22 * delta / (tol * tol)).ln() / log_rho)
+        (
+            tightened_outer(OuterStep::Projected, smooth, delta_g, eps),
+            (2.0 * c.l22 * delta / (tol * tol)).ln() / log_rho,
+        )
     } else {
         let power = if statement == Statement::Printed { 15 } else { 17 };
         let inner = paper_log(c, smooth, c.mu, power, eps, NAME)? / log_rho;
@@ -109,9 +122,9 @@ pub fn algorithm1(c: &Constants, eps: f64, statement: Statement) -> Result<Plan,
 }
 
 /// Algorithm 2 (regularised, with accelerated inner ascent) for a nonconvex-concave game.
-pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -> Result<Plan, Error> {
-    const NAME: &str = "regularised";
-    let radius_y = need(c.radius_y, NAME, "radius_y (Y must be bounded)")?;
+pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: OuterStep) -> Result<Plan, Error> {
+    let method = outer.method();
+    let radius_y = need(c.radius_y, method, "radius_y (Y must be bounded)")?;
     let printed = statement == Statement::Printed;
     let lambda = eps / (if statement == Statement::Tightened { 2.0 } else { 4.0 } * radius_y);
     let l_in = if printed { c.l22 } else { c.l22 + lambda };
@@ -120,9 +133,9 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
     let restart = if printed { restart.floor() } else { restart.ceil().max(1.0) };
     // g - g_lambda lies between 0 and lambda D^2/2, D the radius of Y: Delta_g of g_lambda is larger by at most that.
     let bias = if printed { 0.0 } else { 0.5 * lambda * radius_y * radius_y };
-    let delta_g = need(c.delta_g, NAME, "delta_g")? + bias;
+    let delta_g = need(c.delta_g, method, "delta_g")? + bias;
     let c = &Constants { delta_g: Some(delta_g), ..*c };
-    let delta = need(c.delta, NAME, "delta")?;
+    let delta = need(c.delta, method, "delta")?;
     let tolerance = tightened_tolerance(c, lambda, eps);
     let (steps, inner) = if statement == Statement::Tightened {
         // Residual <= 2 sqrt(2 L h), h the inner gap, which halves every N steps.
@@ -130,16 +143,16 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
         (tightened_outer(outer, smooth, delta_g, eps), epochs * restart)
     } else {
         let kappa = l_in / lambda;
-        let inner = (8.0 * kappa).sqrt() / 2.0_f64.ln() * paper_log(c, smooth, lambda, 17, eps, NAME)?;
+        let inner = (8.0 * kappa).sqrt() / 2.0_f64.ln() * paper_log(c, smooth, lambda, 17, eps, method)?;
         let steps = match outer {
-            Outer::Projected => paper_outer(c, smooth, eps, NAME)?,
-            Outer::FrankWolfe => 8.0 * frank_wolfe_smoothness(c, smooth) * delta_g / (eps * eps),
+            OuterStep::Projected => paper_outer(c, smooth, eps, method)?,
+            OuterStep::FrankWolfe => 8.0 * frank_wolfe_smoothness(c, smooth) * delta_g / (eps * eps),
         };
         (steps, inner)
     };
     let step_x = match outer {
-        Outer::Projected => 1.0 / smooth,
-        Outer::FrankWolfe => {
+        OuterStep::Projected => 1.0 / smooth,
+        OuterStep::FrankWolfe => {
             1.0 / if statement == Statement::Tightened { smooth } else { frank_wolfe_smoothness(c, smooth) }
         }
     };
@@ -159,10 +172,10 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
 /// Projected: `X <= 2 L d + eps/6` after a step of length d, and g falls by `(L/4) d^2 - delta^2/L` at least: `64 L Delta_g / eps^2`.
 /// Frank-Wolfe: while `X > eps` a step of `X/L` lets g fall by `5 X^2/(12 L)` at least, a clipped one (`X > L`) by `5 X/12`:
 /// `12 Delta_g max(L, eps) / (5 eps^2)`.
-fn tightened_outer(outer: Outer, smooth: f64, delta_g: f64, eps: f64) -> f64 {
+fn tightened_outer(outer: OuterStep, smooth: f64, delta_g: f64, eps: f64) -> f64 {
     match outer {
-        Outer::Projected => 64.0 * smooth * delta_g / (eps * eps),
-        Outer::FrankWolfe => 12.0 * delta_g * smooth.max(eps) / (5.0 * eps * eps),
+        OuterStep::Projected => 64.0 * smooth * delta_g / (eps * eps),
+        OuterStep::FrankWolfe => 12.0 * delta_g * smooth.max(eps) / (5.0 * eps * eps),
     }
 }
 
@@ -228,8 +241,8 @@ mod tests {
         let c = trap();
         let slope = |f: &dyn Fn(f64) -> f64| (f(1e-5) / f(1e-4)).log10();
         let t1 = slope(&|e| algorithm1(&c, e, Statement::Tightened).unwrap().grad_x());
-        let t2 = slope(&|e| algorithm2(&c, e, Statement::Corrected, Outer::Projected).unwrap().grad_x());
-        let y2 = slope(&|e| algorithm2(&c, e, Statement::Tightened, Outer::Projected).unwrap().grad_y());
+        let t2 = slope(&|e| algorithm2(&c, e, Statement::Corrected, OuterStep::Projected).unwrap().grad_x());
+        let y2 = slope(&|e| algorithm2(&c, e, Statement::Tightened, OuterStep::Projected).unwrap().grad_y());
         assert!((t1 - 2.0).abs() < 0.01, "{t1}");
         assert!((t2 - 3.0).abs() < 0.02, "{t2}");
         assert!((3.4..3.8).contains(&y2), "{y2}");
@@ -238,9 +251,9 @@ mod tests {
     #[test]
     fn the_printed_inner_step_divides_by_zero_when_f_is_linear_in_y() {
         let c = Constants { l22: 0.0, ..trap() };
-        let printed = algorithm2(&c, 1e-2, Statement::Printed, Outer::Projected).unwrap();
+        let printed = algorithm2(&c, 1e-2, Statement::Printed, OuterStep::Projected).unwrap();
         assert!(printed.step_y.is_infinite() && printed.restart == 0.0);
-        let corrected = algorithm2(&c, 1e-2, Statement::Corrected, Outer::Projected).unwrap();
+        let corrected = algorithm2(&c, 1e-2, Statement::Corrected, OuterStep::Projected).unwrap();
         assert!(corrected.step_y.is_finite() && corrected.restart == 3.0);
     }
 

@@ -2,7 +2,7 @@
 //! the last pair counts, not the best.
 
 use crate::measure::Meter;
-use crate::methods::{Method, Visitor};
+use crate::method::{Method, Visitor};
 use crate::oracle::Limits;
 use crate::solve::admit;
 use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
@@ -14,7 +14,7 @@ use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
 ///
 /// let mut made = (zoo::find("saddle2d").unwrap().make)();
 /// let settings = Settings::default();
-/// let method = settings.method.build(&mut made.game, &settings)?;
+/// let method = settings.build(&made.game)?;
 /// let mut run = Training::new(&mut made.game, &made.start, method)?;
 /// for _ in 0..5 {
 ///     run.step().unwrap();
