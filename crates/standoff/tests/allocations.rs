@@ -7,7 +7,7 @@ use counting::{allocations, so_far};
 use standoff::gap::{Ask, Gauge, Side};
 use standoff::sets::Matrix;
 use standoff::zoo::{self, Class};
-use standoff::{Choice, Observer, Real, Record, Set, Settings, StopReason, solve_with};
+use standoff::{Observer, Real, Record, Set, Settings, StopReason, solve_with};
 
 fn wave<R: Real>(n: usize, frequency: f64) -> Vec<R> {
     (0..n).map(|i| R::from_f64((frequency * (i as f64 + 1.0)).sin())).collect()
@@ -119,9 +119,9 @@ fn no_iteration_of_any_method_allocates_after_the_first() {
     for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave && !e.name.starts_with("lqr")) {
         for info in standoff::methods::METHODS {
             let mut i = (e.make)();
-            let method = Choice { constants: i.constants, ..Choice::named(info.name) };
+            let method = info.method(&i.constants.into()).unwrap();
             let settings = Settings { method, max_iterations: 40, max_gradients: 4_000, ..Settings::eps(1e-9) };
-            let Ok(mut built) = settings.method.build(&i.game, &settings) else { continue };
+            let Ok(mut built) = settings.build(&i.game) else { continue };
             let mut ledger = Ledger { counts: Vec::with_capacity(64) };
             if solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut ledger).is_err() {
                 continue;

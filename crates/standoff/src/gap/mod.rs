@@ -6,7 +6,9 @@
 //! `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
 
 mod bracket;
+#[cfg(feature = "polyhedron")]
 mod cone;
+mod newton;
 mod part;
 mod path;
 mod projected;
@@ -14,9 +16,12 @@ mod round;
 mod rule;
 mod sums;
 mod threshold;
+mod threshold_passes;
+mod vectors;
 
 use crate::{Real, Set};
-use path::{Gradient, Path};
+use path::Path;
+use vectors::Gradient;
 
 /// A number known from below and from above.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,6 +130,21 @@ pub enum Side {
 
 /// Measures gaps, with the scratch space that takes. Nothing is allocated after the first use on a set, unless a
 /// polyhedron is part of it.
+///
+/// ```
+/// use standoff::Set;
+/// use standoff::gap::{Ask, Gauge, Side};
+///
+/// // At the upper end of an interval the maximising player gains nothing by a gradient that points outwards.
+/// let set = Set::interval(0.0, 1.0)?;
+/// let mut gauge = Gauge::default();
+/// assert_eq!(gauge.measure(&set, &[1.0], &[2.0], Side::Max, Ask::Exact).upper, 0.0);
+/// // The minimising player goes down by the whole length and gains 2, rounding aside.
+/// let gap = gauge.measure(&set, &[1.0], &[2.0], Side::Min, Ask::Exact);
+/// assert!(1.999_999_999 <= gap.lower && gap.lower <= 2.0 && 2.0 <= gap.upper);
+/// assert!((gauge.step()[0] + 1.0).abs() <= 1e-9);
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Gauge<R> {
     radius: f64,

@@ -3,11 +3,11 @@
 //! an interior-point solver.
 
 use super::active::ActiveSet;
-use super::conic::{self, Ending};
+use super::conic::{self, ConicStatus};
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
 use super::memory::{Memory, PolyhedronWork, Purpose};
 use super::warm::{Rows, WarmSet};
-use super::{ConvexSet, refuse};
+use super::{ConvexSet, PathPoint, refuse};
 use crate::{Error, Real, ops};
 use clarabel::algebra::CscMatrix;
 use std::sync::OnceLock;
@@ -40,16 +40,6 @@ pub struct Polyhedron {
     memory: Box<Memory>,
 }
 
-/// Where the path `tau -> P(x - tau g)` is and where it goes from there, up to the next change of the active rows.
-pub(crate) struct PathPoint<'a> {
-    /// The projection, and the multipliers of all rows.
-    pub(crate) z: &'a mut [f64],
-    pub(crate) multipliers: &'a mut [f64],
-    /// The path moves at the negative of this, and the multipliers at these rates; NaN where that is not known.
-    pub(crate) along: &'a mut [f64],
-    pub(crate) rates: &'a mut [f64],
-}
-
 impl Polyhedron {
     pub(super) fn new(a: Matrix, b: &[f64]) -> Result<Self, Error> {
         if let Some(i) = b.iter().position(|v| !v.is_finite()) {
@@ -77,7 +67,7 @@ impl Polyhedron {
         let ending = set.locate(&origin, (&mut centre, &mut multipliers), Purpose::Step);
         let beyond = set.violation(&centre);
         let feasible = beyond <= FEASIBLE * (1.0 + ops::norm(&centre));
-        if ending == Ending::Empty || !feasible {
+        if ending == ConicStatus::Empty || !feasible {
             return Err(refuse(
                 "polyhedron",
                 format!("no point satisfies all of A z <= b (the best found misses by {beyond:.1e}); loosen b"),
@@ -188,7 +178,7 @@ impl Polyhedron {
     }
 
     /// The projection and its multipliers; how the search ended matters only while the set is being built.
-    fn locate(&self, v: &[f64], (z, l): (&mut [f64], &mut [f64]), purpose: Purpose) -> Ending {
+    fn locate(&self, v: &[f64], (z, l): (&mut [f64], &mut [f64]), purpose: Purpose) -> ConicStatus {
         assert_eq!(v.len(), self.rows.cols());
         let found = ops::all_finite(v)
             && self.memory.with_warm(purpose, |warm| {
@@ -198,27 +188,27 @@ impl Polyhedron {
                 }
                 found
             });
-        if found { Ending::Found } else { self.locate_from_scratch(v, z, l) }
+        if found { ConicStatus::Found } else { self.locate_from_scratch(v, z, l) }
     }
 
     /// As [`locate`](Self::locate), for rows of any kind.
-    fn locate_from_scratch(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate_from_scratch(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         if !ops::all_finite(v) {
             z.fill(f64::NAN);
             l.fill(f64::NAN);
-            return Ending::Unknown;
+            return ConicStatus::Unknown;
         }
         self.memory.count_from_scratch();
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         if active.run(self.steps()) {
             active.write(z, l);
-            return Ending::Found;
+            return ConicStatus::Found;
         }
         self.locate_from_inside(v, z, l)
     }
 
     /// As [`locate`](Self::locate), with the rows that an interior-point solver holds for active as the start.
-    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
         let unit = self.violation(v).max(f64::MIN_POSITIVE);
         let slack: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
@@ -228,7 +218,7 @@ impl Polyhedron {
         active.guess(&likely_active(&answer, &slack, &self.rows));
         if active.run(self.steps()) {
             active.write(z, l);
-            return Ending::Found;
+            return ConicStatus::Found;
         }
         ops::add_scaled(z, v, unit, &answer.z);
         for (li, m) in l.iter_mut().zip(&answer.multipliers) {
@@ -275,7 +265,7 @@ impl Polyhedron {
                 let z = self.vertex(&g).or_else(|| {
                     self.count_program();
                     let answer = conic::linear(&g, &self.columns, &self.rhs);
-                    (answer.ending == Ending::Found).then_some(answer.z[i])
+                    (answer.ending == ConicStatus::Found).then_some(answer.z[i])
                 })?;
                 Some(z - sign * WIDEN * (1.0 + z.abs()))
             };
@@ -286,7 +276,7 @@ impl Polyhedron {
 }
 
 /// The rows that the interior-point solver holds for active, the most pressing first.
-fn likely_active(answer: &conic::Answer, b: &[f64], rows: &Matrix) -> Vec<usize> {
+fn likely_active(answer: &conic::ConicSolution, b: &[f64], rows: &Matrix) -> Vec<usize> {
     let slack = |i: usize| b[i] - ops::dot(rows.row(i), &answer.z);
     let mut likely: Vec<usize> = (0..b.len()).filter(|&i| answer.multipliers[i] > slack(i)).collect();
     likely.sort_by(|&i, &j| answer.multipliers[j].total_cmp(&answer.multipliers[i]));
@@ -332,7 +322,7 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
         let unit: Vec<f64> = g.iter().map(|gi| gi.to_f64() / length).collect();
         self.count_program();
         let answer = conic::linear(&unit, &self.columns, &self.rhs);
-        if answer.ending != Ending::Found {
+        if answer.ending != ConicStatus::Found {
             return false;
         }
         for (oi, zi) in out.iter_mut().zip(answer.z) {
@@ -373,9 +363,9 @@ mod tests {
         for i in 0..200 {
             let v: Vec<f64> = (0..3).map(|k| 3.0 * ((i * 3 + k) as f64 * 1.7).sin()).collect();
             let ([mut z, mut w], [mut l, mut m]) = ([[0.0; 3], [0.0; 3]], [[0.0; 8], [0.0; 8]]);
-            assert_eq!(set.locate(&v, (&mut z, &mut l), Purpose::Step), Ending::Found);
+            assert_eq!(set.locate(&v, (&mut z, &mut l), Purpose::Step), ConicStatus::Found);
             if set.violation(&v) > 0.0 {
-                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), Ending::Found);
+                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), ConicStatus::Found);
                 assert!(ops::distance(&z, &w) < 1e-13, "{v:?}: {z:?} {w:?}");
             }
         }
