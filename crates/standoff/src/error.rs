@@ -102,6 +102,14 @@ pub enum Error {
     /// A race that cannot be held: a game, a family or seeds that there are not.
     #[error("{0}")]
     Race(String),
+    /// Threads that the operating system does not give.
+    #[error("cannot start {count} threads: {why}; ask for fewer")]
+    Threads {
+        /// How many were asked for.
+        count: usize,
+        /// What the operating system says.
+        why: String,
+    },
     /// A linear-quadratic problem that cannot be posed: shapes, definiteness, stability.
     #[error("lqr: {0}")]
     Lqr(String),

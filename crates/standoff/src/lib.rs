@@ -37,6 +37,7 @@ mod simd;
 mod solution;
 mod solve;
 mod stop;
+mod threads;
 mod training;
 
 pub use certify::{Claim, Evidence, Multiplier, Verdict, certify, verify};
