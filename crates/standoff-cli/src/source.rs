@@ -149,7 +149,8 @@ fn formula_and_files(path: &Path, keep: bool) -> Result<(FormulaGame, GameFiles)
         seen.insert(name.to_owned(), bytes.clone());
         Ok(Box::new(Cursor::new(bytes)))
     };
-    let game = FormulaGame::from_readers(&text, &mut open).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
+    let game =
+        FormulaGame::from_readers(&text, &mut open).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
     Ok((game, GameFiles { toml: text, files: seen }))
 }
 

@@ -162,11 +162,7 @@ impl<R: Real> Meter<R> {
     }
 
     /// A start outside the domain is bad input, not a bad ending.
-    pub(crate) fn refuse_bad_start<G: Game<Real = R>>(
-        &self,
-        f: &mut Oracle<'_, G>,
-        z: &Point<R>,
-    ) -> Result<(), Error> {
+    pub(crate) fn refuse_bad_start<G: Game<Real = R>>(&self, f: &mut Oracle<'_, G>, z: &Point<R>) -> Result<(), Error> {
         f.look(&z.x, Need::Gradients);
         let value = f.peek_both(&z.y);
         let (gx, gy) = f.gradients();

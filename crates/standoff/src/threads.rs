@@ -84,13 +84,7 @@ impl Team {
         self.parts_from(0, out, block, work);
     }
 
-    fn parts_from<T: Send>(
-        self,
-        start: usize,
-        out: &mut [T],
-        block: usize,
-        work: &(impl Fn(usize, &mut [T]) + Sync),
-    ) {
+    fn parts_from<T: Send>(self, start: usize, out: &mut [T], block: usize, work: &(impl Fn(usize, &mut [T]) + Sync)) {
         if !self.shared || out.len() <= block {
             work(start, out);
             return;
