@@ -44,17 +44,22 @@ class Game:
         self.x0, self.y0 = core.start or (np.zeros(core.dims[0]), np.zeros(core.dims[1]))
 
     @classmethod
-    def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".") -> Game:
-        """A game written as text (docs/formula.md); data files are looked for in ``folder``."""
-        game = cls(_core.Game.toml(text, Path(folder)))
+    def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".", threads: int | None = None) -> Game:
+        """A game written as text (docs/formula.md); data files are looked for in ``folder``.
+
+        A large game runs on ``threads`` threads, all cores if not given. They change no result.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads = {threads} is not allowed: give a number from 1, or None for all cores")
+        game = cls(_core.Game.toml(text, Path(folder), threads or 0))
         game._text = (text, Path(folder))
         return game
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Game:
-        """A game file; data files are looked for beside it."""
+    def from_file(cls, path: str | os.PathLike[str], threads: int | None = None) -> Game:
+        """A game file; data files are looked for beside it. ``threads`` as in ``from_toml``."""
         path = Path(path)
-        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent)
+        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent, threads)
 
     @classmethod
     def from_functions(

@@ -1,5 +1,7 @@
 //! A game that Python holds: its own functions, a file, or one of the zoo. Solving, certifying, evaluating.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -161,11 +163,15 @@ impl PyGame {
         Ok(Self { start: Some(made.start), constants: made.constants, answers, notes, ..plain })
     }
 
-    /// A game written as text; data files are looked for in `folder`.
+    /// A game written as text; data files are looked for in `folder`. 0 threads: one per core.
     #[staticmethod]
-    fn toml(text: &str, folder: PathBuf) -> PyResult<Self> {
-        let mut load = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("cannot read `{name}`: {e}"));
-        let game = FormulaGame::from_toml(text, &mut load).map_err(bad_input)?;
+    fn toml(text: &str, folder: PathBuf, threads: usize) -> PyResult<Self> {
+        let mut open = |name: &str| match File::open(folder.join(name)) {
+            Ok(file) => Ok(Box::new(file) as Box<dyn Read>),
+            Err(error) => Err(format!("cannot read `{name}`: {error}")),
+        };
+        let mut game = FormulaGame::from_readers(text, &mut open).map_err(bad_input)?;
+        game.set_threads(threads).map_err(bad_input)?;
         let notes = Notes {
             name: game.name().map(str::to_owned),
             description: game.description().map(str::to_owned),

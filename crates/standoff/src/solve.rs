@@ -24,7 +24,7 @@ pub fn solve_with<G: Game>(
     let mut clock = Clock::start();
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
-    let mut meter = Meter::new(&z, settings);
+    let mut meter = Meter::new(settings);
     meter.refuse_bad_start(&mut f, &z)?;
     let mut best = Best::new(&z);
     let mut iteration = 0;
