@@ -41,6 +41,9 @@ pub enum Reply {
     Held,
 }
 
+/// Any answer of y, and a step of an optimiser.
+type ByOptimiser<G, R> = Nested<Box<dyn Inner<G>>, Optimiser<R>, R>;
+
 /// An answer of y and a step of an optimiser, in turn.
 ///
 /// ```
@@ -61,7 +64,7 @@ pub enum Reply {
 /// # }
 /// ```
 pub struct Train<G: Game> {
-    nested: Nested<Box<dyn Inner<G>>, Optimiser<G::Real>, G::Real>,
+    nested: ByOptimiser<G, G::Real>,
 }
 
 impl<G: Game> Train<G>
