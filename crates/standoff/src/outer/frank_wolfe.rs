@@ -6,12 +6,12 @@ use crate::gap::{Ask, Gauge, Side};
 use crate::inner::{Inner, Response};
 use crate::{Game, Need, Oracle, Point, Real, StopReason, ops};
 
-/// `x := x + min(1, X/(L radius^2)) s`, where s attains X.
+/// `x := x + min(1, X/(L ||s||^2)) s`, where s attains X: the minimiser of the upper bound `g - t X + L t^2 ||s||^2/2` over t in [0, 1].
 #[derive(Debug)]
 pub struct FrankWolfeStep<R> {
     /// L.
     pub smoothness: f64,
-    /// As printed the step is not clipped to 1, and may leave X.
+    /// As printed the step is `X/(L radius^2)` and not clipped to 1: it may leave X.
     pub clip: bool,
     radius: f64,
     gauge: Gauge<R>,
@@ -35,12 +35,15 @@ impl<G: Game> Outer<G> for FrankWolfeStep<G::Real> {
         f.at(&z.x, Need::Gradients);
         f.grad_x(&z.y, &mut self.gradient);
         let gap = self.gauge.measure(f.x_set(), &z.x, &self.gradient, Side::Min, Ask::Exact);
-        let length = gap.lower / (self.smoothness * self.radius * self.radius);
         if self.clip {
+            let size = ops::norm(self.gauge.step());
+            // Without a step there is nothing to divide by.
+            let length = if size > 0.0 { gap.lower / (self.smoothness * size * size) } else { 0.0 };
             ops::axpy(if length > 1.0 { 1.0 } else { length }, self.gauge.step(), &mut z.x);
             // A convex combination stays in X; the projection only removes rounding.
             f.x_set().project(&mut z.x);
         } else {
+            let length = gap.lower / (self.smoothness * self.radius * self.radius);
             ops::axpy(length, self.gauge.step(), &mut z.x);
         }
         Ok(())
