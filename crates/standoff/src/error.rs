@@ -113,6 +113,14 @@ pub enum Error {
     /// An instruction set that the machine or the program does not have.
     #[error("{0}")]
     Isa(String),
+    /// Threads that the operating system does not give.
+    #[error("cannot start {count} threads: {why}; ask for fewer")]
+    Threads {
+        /// How many were asked for.
+        count: usize,
+        /// What the operating system says.
+        why: String,
+    },
     /// A linear-quadratic problem that cannot be posed: shapes, definiteness, stability.
     #[error("lqr: {0}")]
     Lqr(String),

@@ -42,6 +42,7 @@ mod settings;
 mod solution;
 mod solve;
 mod stop;
+mod threads;
 mod training;
 
 pub use certify::{Claim, Evidence, Multiplier, Verdict, certify, verify};

@@ -17,6 +17,17 @@ pub struct Goal {
     pub radius: f64,
 }
 
+impl Goal {
+    /// The longest step in a set of that diameter that the certificate considers: `min(radius, diameter)`, where a diameter below 1 counts
+    /// as 1, so that radius 1 is the paper's case for every set.
+    ///
+    /// A gradient that is off by `d` moves X by at most `d` times this, and a residual `r` in y costs Y at most `r` times this.
+    pub(crate) fn reach(self, diameter: f64) -> f64 {
+        let diameter = if diameter > 1.0 { diameter } else { 1.0 };
+        if self.radius < diameter { self.radius } else { diameter }
+    }
+}
+
 impl From<f64> for Goal {
     /// An accuracy for steps of length at most 1, as in the paper.
     fn from(eps: f64) -> Self {

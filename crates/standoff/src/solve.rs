@@ -24,7 +24,7 @@ pub fn solve_with<G: Game>(
     let mut clock = Clock::start();
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
-    let mut meter = Meter::new(&z, settings);
+    let mut meter = Meter::new(settings);
     meter.refuse_bad_start(&mut f, &z)?;
     let mut best = Best::new(&z);
     let mut iteration = 0;
@@ -75,6 +75,8 @@ pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G
         if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
             return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
         }
+        // A run does not depend on earlier ones.
+        set.forget();
         set.project(v);
     }
     Ok(z)

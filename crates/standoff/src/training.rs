@@ -38,7 +38,7 @@ impl<'g, G: Game> Training<'g, G> {
     pub fn new(game: &'g mut G, start: &Point<G::Real>, method: Box<dyn Method<G>>) -> Result<Self, Error> {
         let z = admit(game, start)?;
         let mut f = Oracle::new(game, Limits::default());
-        let mut meter = Meter::new(&z, &Settings::default());
+        let meter = Meter::new(&Settings::default());
         f.resample(0);
         meter.refuse_bad_start(&mut f, &z)?;
         Ok(Self { f, method, answered: z.clone(), z, meter, step: 0 })

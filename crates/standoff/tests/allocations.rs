@@ -64,6 +64,30 @@ fn closed_forms_allocate_nothing() {
 }
 
 #[test]
+fn polyhedra_in_general_position_allocate_nothing() {
+    let (n, m) = (12, 40);
+    let a = Matrix::new(m, n, (0..m * n).map(|i| ((i * i) as f64 * 0.37).sin()).collect()).unwrap();
+    let set = Set::<f64>::polyhedron(a, &vec![1.0; m]).unwrap();
+    let g: Vec<f64> = wave(n, 0.7);
+    let mut point = vec![0.0; n];
+    let mut gauge = Gauge::new(0.8);
+    let mut turn = |from: usize, to: usize| {
+        for k in from..to {
+            point.iter_mut().enumerate().for_each(|(i, p)| *p = 3.0 * ((i + 1) as f64 * (k % 50 + 1) as f64).sin());
+            set.project(&mut point);
+            for ask in [Ask::Exact, Ask::AtMost(1e-3)] {
+                let gap = gauge.measure(&set, &point, &g, Side::Min, ask);
+                assert!(gap.lower <= gap.upper && gap.upper - gap.lower <= 1e-9 || ask != Ask::Exact);
+            }
+        }
+    };
+    turn(0, 50);
+    assert_eq!(allocations(|| turn(50, 100)), 0);
+    let Set::Polyhedron(p) = &set else { panic!("not a polyhedron") };
+    assert_eq!((p.work().from_scratch, p.work().programs), (0, 0));
+}
+
+#[test]
 fn one_gauge_alternates_between_two_sets_for_free() {
     let (x_set, y_set) = (Set::simplex(40, 1.0).unwrap(), Set::ball(vec![0.0; 7], 1.0).unwrap());
     let (x, y) = (x_set.centre(), y_set.centre());

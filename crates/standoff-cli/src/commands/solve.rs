@@ -13,7 +13,7 @@ use crate::live::LiveLine;
 use crate::point::PointFile;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::source::{Loaded, Source};
+use crate::source::{Loaded, Source, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};
 
@@ -95,6 +95,10 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::assignment)]
     set: Vec<(String, f64)>,
 
+    /// Threads; they change no result, and small games use one [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+
     /// Print the result as one JSON object; numbers that are not finite become null
     #[arg(long)]
     json: bool,
@@ -113,7 +117,8 @@ pub(crate) struct SolveArgs {
 }
 
 pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
-    let mut loaded = args.game.load()?;
+    let purpose = Use { threads: args.threads, keeps_files: args.proof_file.is_some() };
+    let mut loaded = args.game.load_for(purpose)?;
     loaded.warnings.iter().for_each(|text| screen.warn(text));
     if let Some(path) = &args.start {
         PointFile::refuse_shared_stdin(&args.game, path)?;

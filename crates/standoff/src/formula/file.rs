@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::data::{Load, Source};
-use super::enclose::Program;
+use super::data::{Open, Source};
+use super::enclose::{self, Program};
 use super::graph::{Graph, Id, Kind, MOST_NUMBERS, Reach};
 use super::lexer::starts_name;
 use super::parser::{self, MOST_CHARACTERS};
@@ -21,7 +21,7 @@ use crate::{Constants, Error, Set};
 const KEYS: [&str; 8] = ["objective", "min", "max", "data", "define", "constants", "name", "description"];
 
 /// Reads a game file.
-pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame, Error> {
+pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame, Error> {
     let parsed = reader::parse(text)?;
     let document = Table::document(text, &parsed);
     document.only(&KEYS)?;
@@ -30,7 +30,7 @@ pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame
     let objective = document.require("objective", "objective = \"x*y - y^2\"")?;
     check_names(&document)?;
 
-    let mut source = Source::new(load);
+    let mut source = Source::new(open);
     for (entry, field) in section(&document, "data")? {
         source.add(entry, &field)?;
     }
@@ -54,6 +54,8 @@ pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame
     let needed = tape::needed(&graph, root);
     let warnings = warnings(&graph, &needed, &[&x, &y]).into_iter().chain(idle).collect();
     let affine_in_y = graph.affine_in_y(root);
+    let exactly = enclose::needed(&graph, root);
+    graph.release(|i| needed[i] || exactly[i]);
     let tape = Tape::compile(&mut graph, root, &needed);
     Ok(FormulaGame {
         name: name?,

@@ -151,6 +151,10 @@ pub struct Gauge<R> {
     step: Vec<R>,
     /// The gradient is measured in units of this power of two.
     unit: f64,
+    /// Where on the path either side's last bound was found, in units of the gradient as given; looked at if the gauge
+    /// [follows](Self::following) one pair.
+    recent: [f64; 2],
+    follows: bool,
     /// Boxed because `Gauge` is embedded in small structs.
     path: Box<Path<R>>,
 }
@@ -165,7 +169,13 @@ impl<R: Real> Default for Gauge<R> {
 impl<R: Real> Gauge<R> {
     /// A gauge for steps of length at most `radius`.
     pub fn new(radius: f64) -> Self {
-        Self { radius, step: Vec::new(), unit: 1.0, path: Box::default() }
+        Self { radius, step: Vec::new(), unit: 1.0, recent: [f64::NAN; 2], follows: false, path: Box::default() }
+    }
+
+    /// A gauge for one pair of players as they move: the search on a polyhedron begins where the same side's last one ended. The bounds
+    /// differ from those of another gauge by rounding.
+    pub(crate) fn following(radius: f64) -> Self {
+        Self { follows: true, ..Self::new(radius) }
     }
 
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
@@ -203,7 +213,11 @@ impl<R: Real> Gauge<R> {
         if !self.path.prepare(set, point, &Gradient { entries: grad, survey, factor }, self.radius) {
             return (Gap::UNKNOWN, false);
         }
+        let recent = &mut self.recent[usize::from(side == Side::Max)];
+        self.path.start_near(if self.follows { *recent * unit } else { f64::NAN });
         let upper = self.path.search(set, ask.scaled(1.0 / unit));
+        let tau = self.path.proof().0;
+        *recent = if tau > 0.0 { tau / unit } else { f64::NAN };
         let lower = self.path.write_step(&mut self.step);
         // Rounding may leave the gain of the step a few units above the bound.
         (Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }, true)

@@ -45,6 +45,9 @@ use crate::{ops, sets::Polyhedron};
 const MOST: usize = 80;
 /// Bounds this close, relative to the upper one, are equal.
 const EQUAL: f64 = 4.0 * f64::EPSILON;
+/// Bounds of a polyhedron this close, relative to the upper one, need no cone program.
+#[cfg(feature = "polyhedron")]
+const CLOSE: f64 = 1e-9;
 
 /// A set seen from a point, and the best bounds so far.
 #[derive(Debug)]
@@ -60,6 +63,7 @@ pub(super) struct Path<R> {
     proof_multipliers: Vec<f64>,
     /// Where on the path the best upper bound was found; 0 for the bound `radius ||g||`.
     proof_tau: f64,
+    near: f64,
     projector: Projector<R>,
     radius: f64,
     /// The step at `tau`, which is `length` long, gains `lower` when shortened to the radius.
@@ -86,6 +90,7 @@ impl<R> Default for Path<R> {
             trial_multipliers: vec![],
             proof_multipliers: vec![],
             proof_tau: 0.0,
+            near: f64::NAN,
             projector: Projector::default(),
             radius: f64::NAN,
             lower: f64::NAN,
@@ -235,13 +240,31 @@ impl<R: Real> Path<R> {
             return self.allowed();
         }
         let guess = match set {
-            #[cfg(feature = "polyhedron")]
-            Set::Polyhedron(p) => self.ask_cone_program(p),
+            Set::Polyhedron(_) => Some(self.near).filter(|tau| tau.is_finite()),
             _ if self.evaluate(set, f64::INFINITY).length2.sqrt() <= self.radius => return self.allowed(),
             _ => self.closed_form(),
         };
         self.close_in(set, guess.filter(|&tau| tau > start).unwrap_or(start), ask);
+        #[cfg(feature = "polyhedron")]
+        if let Set::Polyhedron(p) = set
+            && !self.is_close(ask)
+        {
+            // Rows that are nearly dependent: the path is hard to follow there.
+            let guess = self.ask_cone_program(p);
+            self.close_in(set, guess.filter(|&tau| tau > start).unwrap_or(start), ask);
+        }
         self.allowed()
+    }
+
+    /// The next search begins near this tau, if the set is a polyhedron; NaN for no preference.
+    pub(super) fn start_near(&mut self, tau: f64) {
+        self.near = tau;
+    }
+
+    /// Whether the bounds of a polyhedron are as close to each other as the path alone can bring them.
+    #[cfg(feature = "polyhedron")]
+    fn is_close(&self, ask: Ask) -> bool {
+        self.is_settled(ask) || self.upper - self.lower <= CLOSE * self.upper + self.doubt + self.noise
     }
 
     /// Where the path of a single ball reaches the radius.

@@ -6,11 +6,14 @@
 
 use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::method::Visitor;
-use crate::plan::tightened_tolerance;
+use crate::plan::{Reach, tightened_tolerance};
 use crate::{Constants, Game, Oracle, Real, StopReason, ops};
 
 /// Factor by which an accepted step grows, so that it can follow a curvature that falls.
 pub(crate) const GROWTH: f64 = 1.2;
+
+/// `eps` is for steps of length at most 1; a method that asks for longer ones divides it by their length.
+const UNIT: Reach = Reach { x: 1.0, y: 1.0 };
 
 /// The ascent, its scratch, and the constants it has seen so far.
 #[derive(Debug)]
@@ -61,7 +64,8 @@ impl<R: Real> LocalAscent<R> {
 
     /// The residual to reach: `min(eps/4, mu (eps/12)/L12)`, as with constants, from the local ones.
     fn tolerance(&self) -> f64 {
-        let for_eps = tightened_tolerance(&Constants { l12: self.l12, ..Constants::default() }, self.mu, self.eps);
+        let for_eps =
+            tightened_tolerance(&Constants { l12: self.l12, ..Constants::default() }, self.mu, self.eps, UNIT);
         if self.asked < for_eps { self.asked } else { for_eps }
     }
 

@@ -52,9 +52,10 @@ impl GdMax {
             let c = given.constants()?;
             Ok(1.0 / if c.l22 > 0.0 { c.l22 } else { given.smoothness()? })
         })?;
+        let reach = given.reach(game);
         let accuracy = given.positive("accuracy", self.accuracy, || {
-            Ok(given.mu().map_or(0.25 * goal.eps, |mu| {
-                given.constants().map_or(0.25 * goal.eps, |c| tightened_tolerance(c, mu, goal.eps))
+            Ok(given.mu().map_or(0.25 * goal.eps / reach.y, |mu| {
+                given.constants().map_or(0.25 * goal.eps / reach.y, |c| tightened_tolerance(c, mu, goal.eps, reach))
             }))
         })?;
         let (n, m) = (game.x_set().dim(), game.y_set().dim());

@@ -1,14 +1,14 @@
 //! The one place where parameters are checked and defaults are derived: what was given first, the game's constants next. A constant
 //! is asked for only when a default needs it.
 
+use crate::plan::Reach;
 use crate::{Constants, Error, Game, Goal};
 
 /// The constants and the goal that one method is built with.
 pub(super) struct Given<'c> {
     method: &'static str,
     constants: Option<&'c Constants>,
-    /// The accuracy asked for.
-    pub(super) goal: Goal,
+    goal: Goal,
 }
 
 impl<'c> Given<'c> {
@@ -60,6 +60,25 @@ impl<'c> Given<'c> {
         }
         let why = "its Y is unbounded, and the regulariser needs a radius; give radius_y, or use `multistep` or `auto`";
         Err(Error::Unsuitable { method: self.method, why: why.into() })
+    }
+
+    /// The longest steps that the certificate considers in X and Y.
+    pub(super) fn reach<G: Game>(&self, game: &G) -> Reach {
+        let diameter = |of_set: f64, radius: Option<f64>| match radius {
+            Some(radius) if 2.0 * radius < of_set => 2.0 * radius,
+            _ => of_set,
+        };
+        let (x, y) = (game.x_set().diameter_bound(), game.y_set().diameter_bound());
+        let known = |of: fn(&Constants) -> Option<f64>| self.constants.and_then(of);
+        Reach {
+            x: self.goal.reach(diameter(x, known(|c| c.radius_x))),
+            y: self.goal.reach(diameter(y, known(|c| c.radius_y))),
+        }
+    }
+
+    /// The weight of a regulariser that costs Y at most `eps/2`: `lambda ||y - centre||` times the length of a step.
+    pub(super) fn lambda<G: Game>(&self, game: &G, centre: &[G::Real]) -> Result<f64, Error> {
+        Ok(self.goal.eps / (2.0 * self.radius_y(game, centre)? * self.reach(game).y))
     }
 
     /// The error for a constant that was not given.

@@ -4,6 +4,18 @@
 //! [`Settings`](crate::Settings). `build` checks the parameters and makes the method ready for a game. The paper's methods, `gdmax` and
 //! [`Train`] are [`Nested`]: one [`Inner`](crate::inner::Inner) lets y answer, one [`Outer`](crate::outer::Outer) moves x.
 //! [`METHODS`] has a row for every method.
+//!
+//! A method of your own implements [`Method`](crate::Method):
+//!
+//! ```
+#![doc = include_str!("../../examples/own_method.rs")]
+//! ```
+//!
+//! or it composes parts, of which any may be your own:
+//!
+//! ```
+#![doc = include_str!("../../examples/own_parts.rs")]
+//! ```
 
 mod agda;
 mod any;

@@ -10,7 +10,7 @@ use super::nested::Nested;
 use super::{FrankWolfe, Method, Mode, Multistep, Regularised};
 use crate::inner::{Accelerated, Ascent, Exact, Inner, Regulariser, Response, Stop};
 use crate::outer::{FrankWolfeStep, Projected};
-use crate::plan::{self, OuterStep, Statement};
+use crate::plan::{self, OuterStep, Reach, Statement, Weighted};
 use crate::{Constants, Error, Game, Goal, Real};
 
 impl Multistep {
@@ -18,16 +18,20 @@ impl Multistep {
     /// `y := K ascent steps from y;  x := P_X(x - grad_x f(x, y) / L)`, with `L = L11 + L12^2/mu`.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         if self.constants.is_none() && self.mode == Mode::Certificate && !self.as_printed {
-            return Ok(Box::new(LocalMultistep::new(game, goal.eps)));
+            let reach = Given::new("multistep", &None, goal)?.reach(game);
+            return Ok(Box::new(LocalMultistep::new(game, goal.eps / reach.most())));
         }
         let given = Given::new("multistep", &self.constants, goal)?;
         let c = given.constants()?;
-        let mu = given.mu().ok_or_else(|| given.missing("mu (the PL constant in y, positive)"))?;
+        plan::refuse_impossible(c, "multistep")?;
+        let mu = c.mu;
         let smooth = c.l11 + c.l12 * c.l12 / if self.as_printed { 2.0 * mu } else { mu };
         let (stop, steps) = match self.mode {
-            Mode::Certificate => (Stop::Residual(plan::tightened_tolerance(c, mu, goal.eps)), u64::MAX),
+            Mode::Certificate => {
+                (Stop::Residual(plan::tightened_tolerance(c, mu, goal.eps, given.reach(game))), u64::MAX)
+            }
             Mode::Theory => {
-                let plan = plan::algorithm1(c, goal.eps, statement(self.as_printed))?;
+                let plan = plan::algorithm1(c, goal, statement(self.as_printed))?;
                 (Stop::Steps(plan.inner as u64), plan.outer as u64)
             }
         };
@@ -70,6 +74,7 @@ pub(super) struct Algorithm2<R> {
     step: OuterStep,
     /// With the radius of Y.
     constants: Constants,
+    reach: Reach,
     /// What is asked for in the end.
     pub(super) goal: Goal,
     /// The dimension of X.
@@ -112,7 +117,8 @@ impl<R: Real> Algorithm2<R> {
         if let Some(lambda) = params.lambda {
             super::given::positive("lambda", lambda)?;
         }
-        Ok(Self { params, step, constants, goal, n: game.x_set().dim(), centre, linear: game.linear_in_y() })
+        let reach = if params.as_printed { Reach { x: 1.0, y: 1.0 } } else { given.reach(game) };
+        Ok(Self { params, step, constants, reach, goal, n: game.x_set().dim(), centre, linear: game.linear_in_y() })
     }
 
     fn build<'m, G: Game<Real = R> + 'm>(self, game: &G) -> Result<Box<dyn Method<G> + 'm>, Error> {
@@ -158,22 +164,20 @@ impl<R: Real> Algorithm2<R> {
         let (printed, theory) = (self.params.as_printed, self.params.mode == Mode::Theory);
         let c = &self.constants;
         let radius_y = c.radius_y.unwrap_or(f64::INFINITY);
-        let share = if printed || theory { 4.0 } else { 2.0 };
-        let lambda = self.params.lambda.unwrap_or(eps / (share * radius_y));
-        let l_in = if printed { c.l22 } else { c.l22 + lambda };
-        let restart = (8.0 * l_in / lambda).sqrt();
-        let smooth = c.l11 + c.l12 * c.l12 / lambda;
+        let share = if printed || theory { 4.0 } else { 2.0 } * radius_y * self.reach.y;
+        let w = Weighted::new(c, self.params.lambda, (eps, share), printed);
         let (stop, steps) = if theory {
-            let plan = plan::algorithm2(c, eps, statement(printed), self.step)?;
+            let goal = Goal { eps, ..self.goal };
+            let plan = plan::algorithm2_with(c, goal, statement(printed), (self.step, w))?;
             (Stop::Steps(plan.inner as u64), plan.outer as u64)
         } else {
-            (Stop::Residual(plan::tightened_tolerance(c, lambda, eps)), u64::MAX)
+            (Stop::Residual(plan::tightened_tolerance(c, w.lambda, eps, self.reach)), u64::MAX)
         };
         let smoothness = match self.step {
-            OuterStep::FrankWolfe if printed || theory => plan::frank_wolfe_smoothness(c, smooth),
-            _ => smooth,
+            OuterStep::FrankWolfe if printed || theory => plan::frank_wolfe_smoothness(c, w.smoothness)?,
+            _ => w.smoothness,
         };
-        let restart = if printed { restart.floor() } else { restart.ceil().max(1.0) } as u64;
-        Ok(Tuning { lambda, step_y: 1.0 / l_in, restart, stop, smoothness, steps })
+        let (lambda, step_y, restart) = (w.lambda, 1.0 / w.inner_smoothness, w.restart as u64);
+        Ok(Tuning { lambda, step_y, restart, stop, smoothness, steps })
     }
 }

@@ -40,7 +40,7 @@ impl PerturbedSmoothedGda {
         let k = self.smoothed.smoothing(&given)?;
         let centre = game.y_set().centre();
         // At most eps/2 of Y's gap is the perturbation's.
-        let lambda = given.positive("lambda", self.lambda, || Ok(goal.eps / (2.0 * given.radius_y(game, &centre)?)))?;
+        let lambda = given.positive("lambda", self.lambda, || given.lambda(game, &centre))?;
         let perturbation = Regulariser { lambda, centre };
         Ok(Box::new(PerturbedSmoothedGdaRun { k, perturbation, started: 0, anchor: zeros(game).x, g: zeros(game) }))
     }

@@ -9,18 +9,27 @@ mod boxed;
 #[cfg(feature = "polyhedron")]
 mod conic;
 mod free;
+#[cfg(feature = "polyhedron")]
+mod gram;
 mod halfspace;
 mod l1_ball;
 mod matrix;
+#[cfg(feature = "polyhedron")]
+mod memory;
 #[cfg(not(feature = "polyhedron"))]
 mod no_polyhedron;
 mod passes;
+mod path_point;
 #[cfg(feature = "polyhedron")]
 mod polyhedron;
 mod product;
+#[cfg(feature = "polyhedron")]
+mod products;
 mod simplex;
 mod span;
 mod threshold;
+#[cfg(feature = "polyhedron")]
+mod warm;
 
 pub use affine::Affine;
 pub use ball::Ball;
@@ -29,8 +38,11 @@ pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
 pub use matrix::{GivenRows, Matrix};
+#[cfg(feature = "polyhedron")]
+pub use memory::PolyhedronWork;
 #[cfg(not(feature = "polyhedron"))]
 pub use no_polyhedron::NoPolyhedron as Polyhedron;
+pub(crate) use path_point::PathPoint;
 #[cfg(feature = "polyhedron")]
 pub use polyhedron::Polyhedron;
 pub use product::ProductSet;
@@ -287,6 +299,16 @@ impl<R: Real> Set<R> {
     /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below).
     pub fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
         self.inner().minimise_linear(g, out)
+    }
+
+    /// Lets polyhedra forget where their last projections ended, so that the next ones do not depend on what was projected before.
+    /// Runs begin with it; the results differ by rounding alone.
+    pub fn forget(&self) {
+        match self {
+            Self::Polyhedron(p) => p.forget(),
+            Self::Product(p) => p.parts().iter().for_each(Self::forget),
+            _ => {}
+        }
     }
 
     /// A natural starting point: the centre where there is one, else the projection of 0.

@@ -11,6 +11,9 @@
 //! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x` and
 //! `Y <= r_y + lambda radius_y`. Hence at most `32 m Delta_g/eps^2` steps, each of `O(sqrt(L_psi/lambda) log(1/eps))` ascent
 //! steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness is `L_psi = L22 + lambda + L12^2/m`.
+//!
+//! That is for steps of length at most 1. For steps of length at most `m_x` and `m_y` every residual costs so many times as much:
+//! `lambda` and the bound `eps/4` of `r_y` are divided by `m_y`, the bounds from X by `m_x`.
 
 mod descent;
 
@@ -19,6 +22,7 @@ use super::given::Given;
 use super::step::zeros;
 use super::{Method, NamedParameters, Visitor};
 use crate::inner::Regulariser;
+use crate::plan::Reach;
 use crate::{Constants, Error, Game, Goal, Need, Oracle, Point, Real, StopReason, ops};
 
 /// The error that an inexact `x(y)` may put into a gradient of psi, as a share of the last step's length over its size...
@@ -62,8 +66,7 @@ impl FastNash {
         let c = given.constants()?;
         let eps = goal.eps;
         let centre = game.y_set().centre();
-        let radius_y = given.radius_y(game, &centre)?;
-        let lambda = given.positive("lambda", self.lambda, || Ok(eps / (2.0 * radius_y)))?;
+        let lambda = given.positive("lambda", self.lambda, || given.lambda(game, &centre))?;
         let m = given.positive("m", self.m, || {
             Ok(match (c.l11 > 0.0, c.l12 > 0.0) {
                 (true, _) if self.adaptive => c.l11 / 32.0,
@@ -76,6 +79,7 @@ impl FastNash {
         let Point { x, y } = zeros(game);
         Ok(Box::new(FastNashRun {
             eps,
+            reach: given.reach(game),
             constants: *c,
             m,
             adaptive: self.adaptive,
@@ -91,6 +95,8 @@ impl FastNash {
 /// The method under way.
 struct FastNashRun<G: Game> {
     eps: f64,
+    /// The longest steps of the certificate.
+    reach: Reach,
     constants: Constants,
     m: f64,
     adaptive: bool,
@@ -126,12 +132,13 @@ impl<G: Game> FastNashRun<G> {
         let (c, m, lambda, eps) = (&self.constants, self.m, self.regulariser.lambda, self.eps);
         let smooth = c.l22 + lambda + c.l12 * c.l12 / m;
         let q = (lambda / smooth).sqrt();
-        let tolerance_y = (0.25 * eps).min(eps * (lambda / (32.0 * m)).sqrt());
+        let Reach { x: reach_x, y: reach_y } = self.reach;
+        let tolerance_y = (0.25 * eps / reach_y).min(eps / reach_x * (lambda / (32.0 * m)).sqrt());
         let per_noise = if c.l12 > 0.0 { m / c.l12 } else { f64::INFINITY };
         DualTuning {
             step: 1.0 / smooth,
             momentum: (1.0 - q) / (1.0 + q),
-            tolerance_x: (0.125 * eps).min(LAST_NOISE * tolerance_y * per_noise),
+            tolerance_x: (0.125 * eps / reach_x).min(LAST_NOISE * tolerance_y * per_noise),
             tolerance_y,
             per_noise,
         }
