@@ -27,6 +27,19 @@ impl Calls {
 }
 
 /// When to give up, checked by every inner loop through [`Oracle::budget`].
+///
+/// ```
+/// use standoff::oracle::{Limits, Oracle};
+/// use standoff::{Need, StopReason, zoo};
+///
+/// let mut made = (zoo::find("bilinear").unwrap().make)();
+/// let mut f = Oracle::new(&mut made.game, Limits { max_gradients: Some(1), ..Limits::default() });
+/// let mut g = [0.0];
+/// f.at(&[0.5], Need::Gradients);
+/// f.grad_x(&[0.25], &mut g);
+/// assert_eq!(g, [0.25]);
+/// assert_eq!(f.budget(), Err(StopReason::OracleLimit));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// Most gradients, of both kinds together.

@@ -14,7 +14,7 @@ pub(crate) struct TwoGauges<R> {
 impl<R: Real> TwoGauges<R> {
     /// For steps of length at most `radius`.
     pub(crate) fn new(radius: f64) -> Self {
-        Self { of_x: Gauge::new(radius), of_y: Gauge::new(radius), radius }
+        Self { of_x: Gauge::following(radius), of_y: Gauge::following(radius), radius }
     }
 
     /// Value, X and Y at `z`, for the gradients as computed.

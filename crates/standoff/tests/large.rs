@@ -4,7 +4,7 @@ use std::io::Read;
 
 use standoff::formula::FormulaGame;
 use standoff::oracle::Limits;
-use standoff::{Calls, Choice, Game, Need, Oracle, Proof, Set, Settings, solve};
+use standoff::{AnyMethod, Calls, Game, Need, Oracle, Proof, Set, Settings, solve};
 
 /// Numbers between -1 and 1.
 fn numbers(count: usize, seed: f64) -> Vec<f64> {
@@ -133,8 +133,12 @@ fn whole_runs_have_the_same_bits_on_any_number_of_threads() {
             let mut game = plain.clone();
             game.set_threads(threads).expect("threads");
             let start = game.start();
-            let settings =
-                Settings { eps: 1e-2, max_gradients: 3_000, method: Choice::named(name), ..Settings::default() };
+            let settings = Settings {
+                eps: 1e-2,
+                max_gradients: 3_000,
+                method: AnyMethod::named(name, &Default::default()).unwrap(),
+                ..Settings::default()
+            };
             solve(&mut game, &start, &settings).expect("a solution")
         };
         let one = run(1);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, ValueHint};
-use standoff::methods::METHODS;
-use standoff::{Choice, Constants, Mode, Observer, Record, Settings, StopReason, solve_with};
+use standoff::methods::{METHODS, Mode, NamedParameters};
+use standoff::{AnyMethod, Constants, Observer, Record, Settings, StopReason, solve_with};
 
 use crate::live::LiveLine;
 use crate::point::PointFile;
@@ -134,9 +134,10 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         args.game.refuse_overwriting(path, &loaded)?;
         files::writable(path)?;
     }
-    let mut settings = args.settings(&mut loaded)?;
-    let mut method = settings.method.build(&loaded.game, &settings).map_err(with_options)?;
-    args.announce(&loaded, &settings, screen);
+    let constants = args.gathered_constants(&mut loaded)?;
+    let mut settings = args.settings(constants)?;
+    let mut method = settings.build(&loaded.game).map_err(with_options)?;
+    args.announce(&loaded, constants.as_ref(), screen);
     settings.interrupt = Some(interrupt::flag()?);
     let mut watch = Watch::new(args.trace.as_deref(), screen)?;
     let mut solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
@@ -165,18 +166,13 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
 }
 
 impl SolveArgs {
-    fn settings(&self, loaded: &mut Loaded) -> Result<Settings> {
+    fn settings(&self, constants: Option<Constants>) -> Result<Settings> {
         let mode = match self.mode {
             ModeName::Certificate => Mode::Certificate,
             ModeName::Theory => Mode::Theory,
         };
-        let method = Choice {
-            name: self.method.clone(),
-            constants: self.gathered_constants(loaded)?,
-            mode,
-            as_printed: self.as_printed,
-            params: self.set.clone(),
-        };
+        let given = NamedParameters { constants, mode, as_printed: self.as_printed, values: self.set.clone() };
+        let method = AnyMethod::named(&self.method, &given).map_err(with_options)?;
         Ok(Settings {
             eps: self.eps,
             radius: self.radius,
@@ -189,7 +185,7 @@ impl SolveArgs {
     }
 
     /// What is about to happen, for those who want to know.
-    fn announce(&self, loaded: &Loaded, settings: &Settings, screen: &mut Screen) {
+    fn announce(&self, loaded: &Loaded, constants: Option<&Constants>, screen: &mut Screen) {
         if !self.verbose {
             return;
         }
@@ -198,7 +194,7 @@ impl SolveArgs {
         let size = |n: usize| if n == 1 { "1 entry".to_owned() } else { format!("{n} entries") };
         let shape = format!("x has {}, y has {}{linear}", size(n), size(m));
         screen.note(&format!("solving {}: {shape}; method {}", self.game, self.method));
-        if let Some(c) = &settings.method.constants {
+        if let Some(c) = constants {
             let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
             screen.note(&format!("constants, {source}\n{}", constants::table(c).trim_end()));
         }
@@ -211,7 +207,7 @@ impl SolveArgs {
             return Ok(known);
         }
         let mut merged = known.unwrap_or_default();
-        parse::override_constants(&mut merged, &self.constants);
+        parse::override_constants(&mut merged, &self.constants)?;
         Ok(Some(merged))
     }
 }

@@ -15,10 +15,10 @@ use super::sets::Builder;
 use super::shape::Shape;
 use super::tape::{self, Tape};
 use super::{FormulaGame, Player, Variable, functions};
+use crate::constants::CONSTANTS;
 use crate::{Constants, Error, Set};
 
 const KEYS: [&str; 8] = ["objective", "min", "max", "data", "define", "constants", "name", "description"];
-const CONSTANT_KEYS: [&str; 9] = ["L11", "L12", "L22", "mu", "delta_g", "delta", "g_max", "radius_x", "radius_y"];
 
 /// Reads a game file.
 pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame, Error> {
@@ -193,19 +193,15 @@ fn warnings(graph: &Graph, needed: &[bool], players: &[&Player]) -> Vec<String> 
 fn constants(document: &Table<'_>) -> Result<Option<Constants>, Error> {
     let Some(field) = document.field("constants") else { return Ok(None) };
     let table = field.table("a table of L11, L12, L22, ...")?;
-    table.only(&CONSTANT_KEYS)?;
-    let needed = |name: &str| table.require(name, &format!("{name} = 1.0")).and_then(|f| f.size());
-    let optional = |name: &str| table.field(name).map(|f| f.size()).transpose();
-    Ok(Some(Constants {
-        l11: needed("L11")?,
-        l12: needed("L12")?,
-        l22: needed("L22")?,
-        mu: optional("mu")?.unwrap_or(0.0),
-        delta_g: optional("delta_g")?,
-        delta: optional("delta")?,
-        g_max: optional("g_max")?,
-        radius_x: optional("radius_x")?,
-        radius_y: optional("radius_y")?,
-        estimated: false,
-    }))
+    table.only(&CONSTANTS.iter().map(|c| c.name).collect::<Vec<_>>())?;
+    let mut constants = Constants::default();
+    for info in CONSTANTS {
+        if info.required {
+            table.require(info.name, &format!("{} = 1.0", info.name))?;
+        }
+        if let Some(value) = table.field(info.name) {
+            constants.set(info.name, value.size()?)?;
+        }
+    }
+    Ok(Some(constants))
 }

@@ -72,6 +72,17 @@ struct Player {
 }
 
 /// A game read from a file.
+///
+/// ```
+/// use standoff::formula::FormulaGame;
+/// use standoff::{Settings, solve};
+///
+/// let text = "objective = \"x*y - y^2\"\n[min.x]\nlower = -1\nupper = 1\n[max.y]\n";
+/// let mut game = FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}")))?;
+/// let start = game.start();
+/// assert!(solve(&mut game, &start, &Settings::eps(1e-6))?.certificate.proves(1e-6));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FormulaGame {
     name: Option<String>,
