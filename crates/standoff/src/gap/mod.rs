@@ -191,6 +191,7 @@ impl<R: Real> Gauge<R> {
         let (gap, stepped) = self.bounds(set, point, grad, (side, ask));
         if !stepped {
             self.step.fill(R::default());
+            self.path.make_room(set);
         }
         gap
     }
