@@ -20,12 +20,9 @@ const DEPENDENT: f64 = 1e-9;
 const SHORT: f64 = 0.1;
 /// As in `active.rs`: a row is violated beyond this, relative to the size of the numbers in it.
 const VIOLATED: f64 = 1e-14;
-/// Rows whose part outside is at most this long, which is rounding, are copies or sums of active rows...
-const COPIED: f64 = 1e-13;
-/// ... and are passed over when they miss by no more than this.
+/// As in `active.rs`: a row that depends on the active rows (is parallel to them up to `DEPENDENT`) is passed over when it misses by no
+/// more than this, relative to the size of the numbers in it.
 const ROUNDING: f64 = 1e-11;
-/// Rows that depend on the active rows without being copies are passed over when they miss by no more than this.
-const NEARLY: f64 = 1e-13;
 /// A multiplier is negative below this, relative to the size of the numbers that it is computed from.
 const NEGATIVE: f64 = 4.0 * f64::EPSILON;
 
@@ -271,8 +268,7 @@ impl WarmSet {
                 }
             }
             if depends && (blocked.is_none() || own == 0.0) {
-                let share = if outside <= COPIED { ROUNDING } else { NEARLY };
-                let allowed = share * (norm(&self.z) + far + set.b[row].abs());
+                let allowed = ROUNDING * (norm(&self.z) + far + set.b[row].abs());
                 if beyond <= allowed && own == 0.0 {
                     self.skip[row] = true;
                     self.passed_over.push(row);

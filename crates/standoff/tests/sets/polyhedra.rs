@@ -12,6 +12,7 @@ use standoff::{Game, Set, Settings, StopReason, ops, solve};
 struct System {
     rows: Vec<Vec<f64>>,
     b: Vec<f64>,
+    inside: Vec<f64>,
 }
 
 impl System {
@@ -19,7 +20,7 @@ impl System {
         let inside: Vec<f64> = dice.vector(n, 1.0);
         let rows: Vec<Vec<f64>> = (0..m).map(|_| dice.vector(n, 1.0)).collect();
         let b = rows.iter().map(|a| ops::dot(a, &inside) + room * (0.1 + dice.uniform())).collect();
-        Self { rows, b }
+        Self { rows, b, inside }
     }
 
     fn push(&mut self, row: Vec<f64>, b: f64) {
@@ -35,9 +36,10 @@ impl System {
         }
     }
 
-    /// The first rows become equations.
+    /// The first rows become equations, which hold at `inside`.
     fn equate(&mut self, count: usize) {
         for i in 0..count {
+            self.b[i] = ops::dot(&self.rows[i], &self.inside);
             let row = self.rows[i].iter().map(|a| -a).collect();
             self.push(row, -self.b[i]);
         }
