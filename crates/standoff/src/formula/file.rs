@@ -11,7 +11,7 @@ use super::parser::{self, MOST_CHARACTERS};
 use super::place::{Fault, short};
 use super::reader::{self, Field, Table};
 use super::scope::Scope;
-use super::sets::Builder;
+use super::sets::SetBuilder;
 use super::shape::Shape;
 use super::tape::{self, Tape};
 use super::{FormulaGame, Player, Variable, functions};
@@ -120,7 +120,7 @@ fn player(
         let dim = of.field("dim").map(|dim| dim.count(MOST_NUMBERS)).transpose()?;
         let id = graph.variable(side, dim.map_or(Shape::Scalar, Shape::Vector)).map_err(|m| field.fault(m))?;
         scope.define(name, id);
-        let mut builder = Builder { name, dim, source };
+        let mut builder = SetBuilder { name, dim, source };
         let set = builder.set(&of)?;
         let begin = start.len();
         match of.field("start") {

@@ -34,11 +34,11 @@ macro_rules! any_method {
 
         /// The methods' types, in the order of the table.
         #[derive(Clone, Copy)]
-        enum Place { $($method,)* }
+        enum MethodIndex { $($method,)* }
 
         impl AnyMethod {
-            fn place(&self) -> Place {
-                match self { $(Self::$method(_) => Place::$method,)* }
+            fn place(&self) -> MethodIndex {
+                match self { $(Self::$method(_) => MethodIndex::$method,)* }
             }
 
             /// Checks the parameters and makes the method ready for a game.
