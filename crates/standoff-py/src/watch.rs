@@ -140,6 +140,10 @@ impl Game for Attentive<'_> {
         self.game.grad_y(y, out)
     }
 
+    fn linear_in_x(&self) -> bool {
+        self.game.linear_in_x()
+    }
+
     fn linear_in_y(&self) -> bool {
         self.game.linear_in_y()
     }

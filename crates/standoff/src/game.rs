@@ -45,6 +45,11 @@ pub trait Game {
         false
     }
 
+    /// Whether `f` is linear in `x`: with [`linear_in_y`](Game::linear_in_y) the duality gap needs no assumption.
+    fn linear_in_x(&self) -> bool {
+        false
+    }
+
     /// `f` and both gradients at a pair with rigorous bounds of their errors, for a proof; `None` when the game has no such bounds.
     /// `slopes` are to be used at kinks that are met exactly.
     fn enclose(
@@ -110,6 +115,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
 
     fn linear_in_y(&self) -> bool {
         (**self).linear_in_y()
+    }
+
+    fn linear_in_x(&self) -> bool {
+        (**self).linear_in_x()
     }
 
     fn enclose(&mut self, z: &Point<Self::Real>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {

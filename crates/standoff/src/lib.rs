@@ -10,12 +10,14 @@
 
 pub mod certify;
 pub mod check;
+pub mod curvature;
 pub mod enclosure;
 pub mod error;
 pub mod estimate;
 pub mod formula;
 pub mod gap;
 pub mod inner;
+pub mod measures;
 pub mod methods;
 pub mod noise;
 pub mod observe;
@@ -24,10 +26,12 @@ pub mod oracle;
 pub mod outer;
 pub mod plan;
 pub mod race;
+pub mod radius;
 pub mod sets;
 pub mod zoo;
 
 mod constants;
+mod draws;
 mod game;
 mod measure;
 mod pair;

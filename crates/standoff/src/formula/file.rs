@@ -53,13 +53,14 @@ pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame
 
     let needed = tape::needed(&graph, root);
     let warnings = warnings(&graph, &needed, &[&x, &y]).into_iter().chain(idle).collect();
-    let affine_in_y = graph.affine_in_y(root);
+    let (affine_in_x, affine_in_y) = (graph.affine_in_x(root), graph.affine_in_y(root));
     let tape = Tape::compile(&mut graph, root, &needed);
     Ok(FormulaGame {
         name: name?,
         description: description?,
         objective: objective.string()?.to_owned(),
         constants: constants(&document)?,
+        affine_in_x,
         affine_in_y,
         program: Arc::new(Program::new(&graph, root, tape.constants())),
         tape,

@@ -76,6 +76,7 @@ pub struct FormulaGame {
     description: Option<String>,
     objective: String,
     constants: Option<Constants>,
+    affine_in_x: bool,
     affine_in_y: bool,
     tape: tape::Tape,
     program: Arc<enclose::Program>,
@@ -173,6 +174,10 @@ impl Game for FormulaGame {
 
     fn linear_in_y(&self) -> bool {
         self.affine_in_y
+    }
+
+    fn linear_in_x(&self) -> bool {
+        self.affine_in_x
     }
 
     fn enclose(&mut self, z: &Point<f64>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {

@@ -66,6 +66,7 @@ impl Choice {
     /// The method, ready for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, settings: &Settings) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let info = self.info()?;
+        let settings = &Settings { radius: crate::radius::resolve(game, settings.radius)?, ..settings.clone() };
         let known: Vec<&str> = info.params.iter().map(|p| p.0).collect();
         Params::new(info.name, self, &known)?;
         let constants = || {
