@@ -27,7 +27,7 @@ pub struct MoreauBound {
 }
 
 impl MoreauBound {
-    /// The condition in words.
+    /// The condition in words. f is l-weakly convex in x if its gradient in x is l-Lipschitz in x.
     pub fn condition(&self) -> String {
         let l = self.weak_convexity;
         let concave = match self.y_shape {
@@ -35,7 +35,7 @@ impl MoreauBound {
             ConvexityAssumption::Plain => " and concave in y".to_owned(),
             ConvexityAssumption::Strong(mu) => format!(" and strongly concave in y (modulus {mu})"),
         };
-        format!("f is {l}-weakly convex in x (it is if grad_x f is {l}-Lipschitz in x){concave}")
+        format!("f is {l}-weakly convex in x{concave}")
     }
 
     pub(super) fn new<G: Game + ?Sized>(
