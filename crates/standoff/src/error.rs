@@ -110,6 +110,9 @@ pub enum Error {
     /// A race that cannot be held: a game, a family or seeds that there are not.
     #[error("{0}")]
     Race(String),
+    /// An instruction set that the machine or the program does not have.
+    #[error("{0}")]
+    Isa(String),
     /// A linear-quadratic problem that cannot be posed: shapes, definiteness, stability.
     #[error("lqr: {0}")]
     Lqr(String),

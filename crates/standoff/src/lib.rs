@@ -14,6 +14,7 @@ pub mod curvature;
 pub mod enclosure;
 pub mod error;
 pub mod estimate;
+#[cfg(feature = "formula")]
 pub mod formula;
 pub mod gap;
 pub mod inner;
@@ -25,9 +26,12 @@ pub mod ops;
 pub mod oracle;
 pub mod outer;
 pub mod plan;
+#[cfg(feature = "zoo")]
 pub mod race;
 pub mod radius;
 pub mod sets;
+pub mod simd;
+#[cfg(feature = "zoo")]
 pub mod zoo;
 
 mod constants;
@@ -35,9 +39,9 @@ mod draws;
 mod game;
 mod measure;
 mod pair;
+mod random;
 mod real;
 mod settings;
-mod simd;
 mod solution;
 mod solve;
 mod stop;

@@ -1,6 +1,6 @@
 //! A game whose gradient in x is noisy: for trying methods in the stochastic setting.
 
-use crate::zoo::random::Random;
+use crate::random::Xoshiro;
 use crate::{Error, Game, Need, Real, Set};
 
 /// A game with seeded Gaussian noise on `grad_x`; values and `grad_y` are exact.
@@ -73,8 +73,7 @@ impl<G: Game> Game for Noisy<G> {
     fn resample(&mut self, step: u64) -> bool {
         let mut changed = self.game.resample(step) || !self.on;
         if self.step != Some(step) {
-            // Stream 0 of a seed is where the zoo's data come from.
-            let mut random = Random::stream(self.seed, step.wrapping_add(1));
+            let mut random = Xoshiro::stream(self.seed, step);
             self.noise.iter_mut().for_each(|e| *e = self.sigma * random.normal());
             self.step = Some(step);
             changed = true;

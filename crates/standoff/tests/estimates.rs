@@ -1,6 +1,6 @@
 //! What sampling says about games whose class and constants are known.
 
-use standoff::estimate::{Shape, estimate};
+use standoff::estimate::{SampledClass, estimate};
 use standoff::zoo::{self, Class};
 use standoff::{check, plan};
 
@@ -10,13 +10,22 @@ fn the_shape_in_y_is_recognised() {
         let mut i = (e.make)();
         let found = estimate(&mut i.game, &i.start, 40, 7);
         let fits = match e.class {
-            Class::Concave => matches!(found.shape, Shape::Linear | Shape::Concave | Shape::StronglyConcave),
-            Class::StronglyConcave => matches!(found.shape, Shape::StronglyConcave | Shape::Concave | Shape::Linear),
-            Class::Pl => found.shape != Shape::Linear,
-            Class::NonConcave => matches!(found.shape, Shape::Other | Shape::Pl),
+            Class::Concave => {
+                matches!(found.shape, SampledClass::Linear | SampledClass::Concave | SampledClass::StronglyConcave)
+            }
+            Class::StronglyConcave => {
+                matches!(found.shape, SampledClass::StronglyConcave | SampledClass::Concave | SampledClass::Linear)
+            }
+            Class::Pl => found.shape != SampledClass::Linear,
+            Class::NonConcave => matches!(found.shape, SampledClass::Other | SampledClass::Pl),
         };
         assert!(fits, "{}: {:?} for a game that is {}", e.name, found, e.class.name());
-        assert_eq!(found.shape == Shape::Linear, i.game.linear_in_y() || found.constants.l22 == 0.0, "{}", e.name);
+        assert_eq!(
+            found.shape == SampledClass::Linear,
+            i.game.linear_in_y() || found.constants.l22 == 0.0,
+            "{}",
+            e.name
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Races between real methods on real games: what the numbers say, and that they are the same whoever runs them.
 
-use standoff::estimate::{Shape, estimate};
+use standoff::estimate::{SampledClass, estimate};
 use standoff::methods::{METHODS, MethodInfo};
 use standoff::race::{Course, Ending, Heat, Lane, Rules, Score};
 use standoff::zoo::Class;
@@ -130,9 +130,11 @@ fn no_family_contradicts_its_class() {
         let mut made = (family.make)(7).unwrap();
         let seen = estimate(&mut made.game, &made.start, 10, 0);
         let fits = match family.class {
-            Class::Concave => matches!(seen.shape, Shape::Concave | Shape::Linear | Shape::StronglyConcave),
-            Class::StronglyConcave => seen.shape == Shape::StronglyConcave,
-            Class::Pl => matches!(seen.shape, Shape::Pl | Shape::Concave | Shape::StronglyConcave),
+            Class::Concave => {
+                matches!(seen.shape, SampledClass::Concave | SampledClass::Linear | SampledClass::StronglyConcave)
+            }
+            Class::StronglyConcave => seen.shape == SampledClass::StronglyConcave,
+            Class::Pl => matches!(seen.shape, SampledClass::Pl | SampledClass::Concave | SampledClass::StronglyConcave),
             Class::NonConcave => true,
         };
         assert!(fits, "{}: {seen:?}", family.name);

@@ -6,6 +6,7 @@
 //! `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
 
 mod bracket;
+#[cfg(feature = "polyhedron")]
 mod cone;
 mod part;
 mod path;

@@ -7,13 +7,15 @@
 
 use super::Ask;
 use super::bracket::Bracket;
+#[cfg(feature = "polyhedron")]
 use super::cone::{self, Answer};
-use super::part::{Look, Part, Shape};
+use super::part::{Part, PartInput, PartKind};
 use super::projected::{Projector, Seen};
 use super::sums::{self, Sums, Survey};
 use super::threshold::Entries;
-use crate::sets::Polyhedron;
-use crate::{Real, Set, ops};
+use crate::{Real, Set};
+#[cfg(feature = "polyhedron")]
+use crate::{ops, sets::Polyhedron};
 use std::ops::Range;
 
 /// Evaluations after which the bounds are as good as they get; 10 are many.
@@ -71,7 +73,7 @@ pub(super) struct Path<R> {
     most: f64,
 }
 
-/// Per coordinate: the gradient, or what matters of it, and `base`, as the [`Shape`] says; and of both the entries that
+/// Per coordinate: the gradient, or what matters of it, and `base`, as the [`PartKind`] says; and of both the entries that
 /// may still change, for the parts that keep such a list.
 #[derive(Debug, Default)]
 struct Vectors {
@@ -130,10 +132,10 @@ impl<R: Real> Path<R> {
             return false;
         }
         let length_if = |any: bool| if any { point.len() } else { 0 };
-        let crowd = length_if(self.parts.iter().any(|p| matches!(p.shape, Shape::Simplex(_) | Shape::Cross(_))));
-        self.vectors.kept_w.resize(crowd, 0.0);
-        self.vectors.kept_base.resize(crowd, 0.0);
-        let projected = length_if(self.parts.iter().any(|p| matches!(p.shape, Shape::Projected { .. })));
+        let kept = length_if(self.parts.iter().any(|p| matches!(p.shape, PartKind::Simplex(_) | PartKind::L1Ball(_))));
+        self.vectors.kept_w.resize(kept, 0.0);
+        self.vectors.kept_base.resize(kept, 0.0);
+        let projected = length_if(self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. })));
         self.trial.resize(projected, 0.0);
         self.best.resize(projected, 0.0);
         let norm2: f64 = self.parts.iter().map(Part::norm2).sum();
@@ -161,7 +163,7 @@ impl<R: Real> Path<R> {
             });
         }
         let range = start..start + point.len();
-        let look = Look {
+        let look = PartInput {
             grad: &grad.entries[range.clone()],
             ends: grad.ends(&range),
             factor: grad.factor,
@@ -182,7 +184,7 @@ impl<R: Real> Path<R> {
         for (index, part) in self.parts.iter_mut().enumerate() {
             let r = part.range.clone();
             sums.add(&match &part.shape {
-                Shape::Projected { rows, .. } => {
+                PartKind::Projected { rows, .. } => {
                     let (g, point) = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
                     let seen = Seen { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
                     let s = &mut self.trial[r];
@@ -253,6 +255,7 @@ impl<R: Real> Path<R> {
             return self.allowed();
         }
         let guess = match set {
+            #[cfg(feature = "polyhedron")]
             Set::Polyhedron(p) => self.ask_cone_program(p),
             _ if self.evaluate(set, f64::INFINITY).length2.sqrt() <= self.radius => return self.allowed(),
             _ => self.closed_form(),
@@ -264,12 +267,13 @@ impl<R: Real> Path<R> {
     /// Where the path of a single ball reaches the radius.
     fn closed_form(&self) -> Option<f64> {
         match self.parts.as_slice() {
-            [Part { shape: Shape::Round(ball), .. }] => Some(ball.tau_at(self.radius)),
+            [Part { shape: PartKind::Round(ball), .. }] => Some(ball.tau_at(self.radius)),
             _ => None,
         }
     }
 
     /// One cone program brings both bounds close together; returns where the path should be looked at next.
+    #[cfg(feature = "polyhedron")]
     fn ask_cone_program(&mut self, set: &Polyhedron) -> Option<f64> {
         let (g, point) = (&self.vectors.w, &self.vectors.base);
         let seen = Seen { g, point, slacks: &self.slacks, radius: self.radius };
@@ -292,7 +296,7 @@ impl<R: Real> Path<R> {
     fn close_in(&mut self, set: &Set<R>, start: f64, ask: Ask) {
         let mut bracket = Bracket::new(self.radius);
         // Beyond the limit of a path that is known in closed form there is a root; one that is only looked at may rest.
-        let exists = !self.parts.iter().any(|p| matches!(p.shape, Shape::Projected { .. }));
+        let exists = !self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. }));
         let mut tau = start;
         let mut idle = 0;
         for _ in 0..MOST {
@@ -320,7 +324,7 @@ impl<R: Real> Path<R> {
         let factor = if self.length > longest { longest / self.length } else { 1.0 };
         for part in &self.parts {
             let r = part.range.clone();
-            if let Shape::Projected { .. } = part.shape {
+            if let PartKind::Projected { .. } = part.shape {
                 let best = &self.best[r.clone()];
                 sums::fill(&mut step[r], best, best, |s, _| factor * s);
             } else {

@@ -8,6 +8,8 @@ use crate::simd::{self, Pass};
 const LANES: usize = 8;
 /// Terms computed before they are added.
 const CHUNK: usize = 32;
+/// The relative error of the differences of gradients, and of distances, that make up a bound.
+pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// At the path's point `s = s(tau)`, with a vector `n` that proves a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -183,12 +185,12 @@ impl Survey {
 
 /// Looks at a vector.
 pub(super) fn survey<R: Real>(v: &[R]) -> Survey {
-    simd::run(Look(v))
+    simd::run(SurveyPass(v))
 }
 
-struct Look<'a, R>(&'a [R]);
+struct SurveyPass<'a, R>(&'a [R]);
 
-impl<R: Real> Pass for Look<'_, R> {
+impl<R: Real> Pass for SurveyPass<'_, R> {
     type Output = Survey;
 
     #[inline(always)]

@@ -2,9 +2,8 @@
 //! changes of that active set everything is linear in tau. The level is a convex function of tau, so that entries leave
 //! the active set for good: what is gone is summed up once, and only the rest is looked at again.
 
-use super::part::ROUNDING;
-use super::rule::{Cross, Rule, Simplex};
-use super::sums::{self, Sums};
+use super::rule::{L1Rule, SimplexRule, ThresholdRule};
+use super::sums::{self, ROUNDING, Sums};
 use crate::Real;
 use crate::simd::{self, Pass};
 
@@ -18,14 +17,14 @@ const CHUNK: usize = 64;
 
 /// The level at one tau, how it goes on from there, and how many entries are above it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Level {
+struct Threshold {
     tau: f64,
     height: f64,
     slope: f64,
     count: f64,
 }
 
-impl Level {
+impl Threshold {
     /// Below everything.
     const GROUND: Self = Self { tau: 0.0, height: f64::NEG_INFINITY, slope: 0.0, count: f64::INFINITY };
 
@@ -62,7 +61,7 @@ impl Level {
 
 /// What has lost its weight for good: `sum weight`, `sum weight^2`, `-sum weight pull` and what it gained.
 #[derive(Debug, Clone, Copy, Default)]
-struct Gone {
+struct PrunedSums {
     weight: f64,
     square: f64,
     moment: f64,
@@ -71,7 +70,7 @@ struct Gone {
 
 /// A part that follows a rule.
 #[derive(Debug, Clone)]
-pub(super) struct Crowd<K> {
+pub(super) struct ThresholdPart<K> {
     rule: K,
     norm2: f64,
     /// The sum of the weights, and what it may still grow by.
@@ -79,11 +78,11 @@ pub(super) struct Crowd<K> {
     slack: f64,
     /// How many entries are kept; `None` while that is all of them, in their own place.
     kept: Option<usize>,
-    gone: Gone,
+    gone: PrunedSums,
     /// The last finite level.
-    level: Level,
+    level: Threshold,
     /// The level and the sums in the limit, once known.
-    limit: Option<(Level, Sums)>,
+    limit: Option<(Threshold, Sums)>,
 }
 
 /// The vectors of a part, and of both the entries that may still be active.
@@ -95,8 +94,8 @@ pub(super) struct Entries<'a> {
 }
 
 /// What there is to know of a point of the simplex, from one pass.
-pub(super) struct Weighed {
-    pub(super) crowd: Crowd<Simplex>,
+pub(super) struct LoadedSimplex {
+    pub(super) part: ThresholdPart<SimplexRule>,
     /// The sum of the weights, and of what was below 0.
     pub(super) sum: f64,
     pub(super) below: f64,
@@ -104,33 +103,33 @@ pub(super) struct Weighed {
     pub(super) squares: f64,
 }
 
-impl Crowd<Simplex> {
+impl ThresholdPart<SimplexRule> {
     /// Writes into `w` what each entry of the gradient is above the smallest one, and into `base` the weights.
-    pub(super) fn weigh(load: Load<'_, impl Real>) -> Weighed {
+    pub(super) fn weigh(load: LoadSimplex<'_, impl Real>) -> LoadedSimplex {
         let n = load.w.len() as f64;
         let [total, squares, sum, below, ties, lost, square, moment] = simd::run(load);
         // The square of the distance from the mean, rounded up.
         let norm2 = squares - total / n * total + n * f64::EPSILON * squares;
-        let mut crowd = Self::new(Simplex, norm2, sum, 0.0);
+        let mut part = Self::new(SimplexRule, norm2, sum, 0.0);
         // In the limit the smallest entries of the gradient share what all others have lost.
         let height = -lost / ties;
-        let level = Level { tau: f64::INFINITY, height, slope: 0.0, count: ties };
+        let level = Threshold { tau: f64::INFINITY, height, slope: 0.0, count: ties };
         let length2 = square + ties * height * height;
-        crowd.limit = Some((level, Sums { length2, gain: moment, support: moment, ..Sums::default() }));
-        Weighed { crowd, sum, below, squares }
+        part.limit = Some((level, Sums { length2, gain: moment, support: moment, ..Sums::default() }));
+        LoadedSimplex { part, sum, below, squares }
     }
 }
 
-impl Crowd<Cross> {
+impl ThresholdPart<L1Rule> {
     /// `scale` is `sum |p|`, `slack` the radius less that.
-    pub(super) fn cross(steepest: f64, norm2: f64, scale: f64, slack: f64) -> Self {
-        Self::new(Cross { steepest }, norm2, scale, slack)
+    pub(super) fn l1_ball(steepest: f64, norm2: f64, scale: f64, slack: f64) -> Self {
+        Self::new(L1Rule { steepest }, norm2, scale, slack)
     }
 }
 
-impl<K: Rule> Crowd<K> {
+impl<K: ThresholdRule> ThresholdPart<K> {
     fn new(rule: K, norm2: f64, scale: f64, slack: f64) -> Self {
-        let (gone, level) = (Gone::default(), Level::GROUND);
+        let (gone, level) = (PrunedSums::default(), Threshold::GROUND);
         Self { rule, norm2, scale, slack, kept: None, gone, level, limit: None }
     }
 
@@ -144,13 +143,13 @@ impl<K: Rule> Crowd<K> {
             if let Some((_, sums)) = self.limit {
                 return sums;
             }
-            let level = self.find(Level::GROUND.extended(tau), (entries.w, entries.base), 0.0);
+            let level = self.find(Threshold::GROUND.extended(tau), (entries.w, entries.base), 0.0);
             let sums = self.sums(&level, entries.w, entries.base);
             self.limit = Some((level, sums));
             return sums;
         }
         let mut guess = self.level.extended(tau);
-        if self.level == Level::GROUND && entries.w.len() > MANY {
+        if self.level == Threshold::GROUND && entries.w.len() > MANY {
             guess = self.bound(tau, &mut entries);
             self.sift(guess, &mut entries);
         }
@@ -168,14 +167,15 @@ impl<K: Rule> Crowd<K> {
     }
 
     /// Drops what is below a level for good, if there is enough of it.
-    fn sift(&mut self, level: Level, entries: &mut Entries<'_>) {
+    fn sift(&mut self, level: Threshold, entries: &mut Entries<'_>) {
         let count = self.kept.unwrap_or(entries.w.len());
         if level.count > 0.5 * count as f64 {
             return;
         }
         let source = if self.kept.is_none() { Some((entries.w, entries.base)) } else { None };
         let (w, base) = (&mut *entries.kept_w, &mut *entries.kept_base);
-        let (kept, [weight, square, moment, gain]) = simd::run(Sift { rule: self.rule, level, source, w, base, count });
+        let (kept, [weight, square, moment, gain]) =
+            simd::run(PruneInactive { rule: self.rule, level, source, w, base, count });
         self.kept = Some(kept);
         self.gone.weight += weight;
         self.gone.square += square;
@@ -185,7 +185,7 @@ impl<K: Rule> Crowd<K> {
 
     /// A level below that at `tau`, but near it: that of a sample, and one step of Newton's method, which leads to the
     /// left of the root from wherever it starts.
-    fn bound(&self, tau: f64, entries: &mut Entries<'_>) -> Level {
+    fn bound(&self, tau: f64, entries: &mut Entries<'_>) -> Threshold {
         let (w, base) = (entries.w, entries.base);
         let mut size = 0;
         for start in (0..w.len() - CHUNK).step_by(SAMPLE * CHUNK) {
@@ -194,7 +194,7 @@ impl<K: Rule> Crowd<K> {
             size += CHUNK;
         }
         let share = (self.scale + self.slack) * (size as f64 / w.len() as f64);
-        let sample = Level::GROUND.extended(tau).newton(share, |m| {
+        let sample = Threshold::GROUND.extended(tau).newton(share, |m| {
             sums::sum(&entries.kept_w[..size], &entries.kept_base[..size], |g, p| {
                 let e = self.rule.entry(tau, g, p);
                 let active = e.is_active(m);
@@ -203,9 +203,9 @@ impl<K: Rule> Crowd<K> {
         });
         let [count, rise, _, lost] = sums::sum(w, base, |g, p| self.census(tau, sample.height, g, p));
         if count == 0.0 {
-            return Level::GROUND.extended(tau);
+            return Threshold::GROUND.extended(tau);
         }
-        Level { tau, height: (rise - lost - self.slack) / count, slope: f64::NEG_INFINITY, count }
+        Threshold { tau, height: (rise - lost - self.slack) / count, slope: f64::NEG_INFINITY, count }
     }
 
     /// Writes the step at `tau`, times a factor.
@@ -233,14 +233,14 @@ impl<K: Rule> Crowd<K> {
     }
 
     /// The level of these entries and of others that are gone and had that weight, from a guess.
-    fn find(&self, guess: Level, (w, base): (&[f64], &[f64]), gone: f64) -> Level {
+    fn find(&self, guess: Threshold, (w, base): (&[f64], &[f64]), gone: f64) -> Threshold {
         guess.newton(gone + self.slack, |m| sums::sum(w, base, |g, p| self.census(guess.tau, m, g, p)))
     }
 
     /// At the level `m`, with `c = m/tau` up to a constant, the proof is `n_i = min(c, p_i/tau - g_i)` on the simplex and
     /// `n_i = clamp(p_i/tau - g_i, -c, c)` in the l1 ball; the supports are `sum_i p_i (c - n_i)` and
     /// `sum_i (c |p_i| - n_i p_i) + c slack`, every term of which is positive.
-    fn sums(&self, level: &Level, w: &[f64], base: &[f64]) -> Sums {
+    fn sums(&self, level: &Threshold, w: &[f64], base: &[f64]) -> Sums {
         let (tau, m, inverse) = (level.tau, level.height, 1.0 / level.tau);
         if m <= self.rule.floor(tau) {
             return Sums::straight(tau, self.norm2);
@@ -281,8 +281,8 @@ fn not_negative(x: f64) -> f64 {
     if x < 0.0 { 0.0 } else { x }
 }
 
-/// Takes a gradient, times a factor, and a point of the simplex: see [`Crowd::weigh`].
-pub(super) struct Load<'a, R> {
+/// Takes a gradient, times a factor, and a point of the simplex: see [`ThresholdPart::weigh`].
+pub(super) struct LoadSimplex<'a, R> {
     pub(super) grad: &'a [R],
     pub(super) factor: f64,
     /// The smallest entry of the gradient, times the factor.
@@ -292,7 +292,7 @@ pub(super) struct Load<'a, R> {
     pub(super) base: &'a mut [f64],
 }
 
-impl<R: Real> Pass for Load<'_, R> {
+impl<R: Real> Pass for LoadSimplex<'_, R> {
     type Output = [f64; 8];
 
     #[inline(always)]
@@ -321,9 +321,9 @@ impl<R: Real> Pass for Load<'_, R> {
 }
 
 /// Copies the entries that may still be active to the front, and sums up the others.
-struct Sift<'a, K> {
+struct PruneInactive<'a, K> {
     rule: K,
-    level: Level,
+    level: Threshold,
     /// Where the entries come from, if not from where they go.
     source: Option<(&'a [f64], &'a [f64])>,
     w: &'a mut [f64],
@@ -331,7 +331,7 @@ struct Sift<'a, K> {
     count: usize,
 }
 
-impl<K: Rule> Pass for Sift<'_, K> {
+impl<K: ThresholdRule> Pass for PruneInactive<'_, K> {
     type Output = (usize, [f64; 4]);
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::formula::FormulaGame;
-use crate::zoo::{Entry, Instance};
+use crate::zoo::{Instance, ZooEntry};
 use crate::{Constants, Error, estimate};
 
 /// Points sampled where constants are not known.
@@ -28,8 +28,8 @@ impl std::fmt::Debug for Course {
     }
 }
 
-impl From<&'static Entry> for Course {
-    fn from(entry: &'static Entry) -> Self {
+impl From<&'static ZooEntry> for Course {
+    fn from(entry: &'static ZooEntry) -> Self {
         Self::new(entry.name, entry.name, || Ok((entry.make)()))
     }
 }

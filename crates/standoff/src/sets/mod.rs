@@ -1,16 +1,21 @@
 //! Closed convex sets: where a player may be. One set per file; [`Set`] is their sum type, because sets come from files
 //! and from Python at run time.
 
+#[cfg(feature = "polyhedron")]
 mod active;
 mod affine;
 mod ball;
 mod boxed;
+#[cfg(feature = "polyhedron")]
 mod conic;
 mod free;
 mod halfspace;
 mod l1_ball;
 mod matrix;
+#[cfg(not(feature = "polyhedron"))]
+mod no_polyhedron;
 mod passes;
+#[cfg(feature = "polyhedron")]
 mod polyhedron;
 mod product;
 mod simplex;
@@ -24,8 +29,11 @@ pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
 pub use matrix::{GivenRows, Matrix};
+#[cfg(not(feature = "polyhedron"))]
+pub use no_polyhedron::NoPolyhedron as Polyhedron;
+#[cfg(feature = "polyhedron")]
 pub use polyhedron::Polyhedron;
-pub use product::Product;
+pub use product::ProductSet;
 pub use simplex::Simplex;
 
 use crate::{Error, Real};
@@ -86,10 +94,10 @@ pub enum Set<R: Real> {
     Halfspace(Halfspace<R>),
     /// `A z = b`.
     Affine(Affine),
-    /// `A z <= b`.
+    /// `A z <= b`. Without the feature `polyhedron` no value of this variant exists.
     Polyhedron(Polyhedron),
     /// Several sets, each with its own coordinates.
-    Product(Product<R>),
+    Product(ProductSet<R>),
     /// A set of one's own, known by its projection.
     Custom(Box<dyn ConvexSet<R>>),
 }
@@ -135,14 +143,14 @@ impl<R: Real> Set<R> {
         Affine::new(a, b).map(Self::Affine)
     }
 
-    /// `A z <= b`.
+    /// `A z <= b`. An error in builds without the feature `polyhedron`.
     pub fn polyhedron(a: Matrix, b: &[f64]) -> Result<Self, Error> {
         Polyhedron::new(a, b).map(Self::Polyhedron)
     }
 
     /// The product of sets, their coordinates one after the other.
     pub fn product(parts: Vec<Set<R>>) -> Result<Self, Error> {
-        Product::new(parts).map(Self::Product)
+        ProductSet::new(parts).map(Self::Product)
     }
 
     fn inner(&self) -> &dyn ConvexSet<R> {

@@ -2,7 +2,7 @@
 //! itself or, when those are too many, at the answer of an interior-point solver.
 
 use super::active::ActiveSet;
-use super::conic::{self, Ending};
+use super::conic::{self, ConicStatus};
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
 use super::{ConvexSet, refuse};
 use crate::{Error, Real, ops};
@@ -57,7 +57,7 @@ impl Polyhedron {
         let ending = set.locate(&origin, &mut centre, &mut multipliers);
         let beyond = set.violation(&centre);
         let feasible = beyond <= FEASIBLE * (1.0 + ops::norm(&centre));
-        if ending == Ending::Empty || !feasible {
+        if ending == ConicStatus::Empty || !feasible {
             return Err(refuse(
                 "polyhedron",
                 format!("no point satisfies all of A z <= b (the best found misses by {beyond:.1e}); loosen b"),
@@ -126,23 +126,23 @@ impl Polyhedron {
     }
 
     /// The projection and its multipliers; how the search ended matters only while the set is being built.
-    fn locate(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         assert_eq!(v.len(), self.rows.cols());
         if !ops::all_finite(v) {
             z.fill(f64::NAN);
             l.fill(f64::NAN);
-            return Ending::Unknown;
+            return ConicStatus::Unknown;
         }
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         if active.run(self.steps()) {
             active.write(z, l);
-            return Ending::Found;
+            return ConicStatus::Found;
         }
         self.locate_from_inside(v, z, l)
     }
 
     /// As [`locate`](Self::locate), with the rows that an interior-point solver holds for active as the start.
-    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
         let unit = self.violation(v).max(f64::MIN_POSITIVE);
         let slack: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
@@ -151,7 +151,7 @@ impl Polyhedron {
         active.guess(&likely_active(&answer, &slack, &self.rows));
         if active.run(self.steps()) {
             active.write(z, l);
-            return Ending::Found;
+            return ConicStatus::Found;
         }
         ops::add_scaled(z, v, unit, &answer.z);
         for (li, m) in l.iter_mut().zip(&answer.multipliers) {
@@ -174,7 +174,7 @@ impl Polyhedron {
                 g[i] = sign;
                 let answer = conic::linear(&g, &self.columns, &self.rhs);
                 let z = answer.z[i];
-                (answer.ending == Ending::Found).then_some(z - sign * WIDEN * (1.0 + z.abs()))
+                (answer.ending == ConicStatus::Found).then_some(z - sign * WIDEN * (1.0 + z.abs()))
             };
             (0..self.rows.cols()).map(|i| Some((end(i, 1.0)?, end(i, -1.0)?))).collect()
         };
@@ -183,7 +183,7 @@ impl Polyhedron {
 }
 
 /// The rows that the interior-point solver holds for active, the most pressing first.
-fn likely_active(answer: &conic::Answer, b: &[f64], rows: &Matrix) -> Vec<usize> {
+fn likely_active(answer: &conic::ConicSolution, b: &[f64], rows: &Matrix) -> Vec<usize> {
     let slack = |i: usize| b[i] - ops::dot(rows.row(i), &answer.z);
     let mut likely: Vec<usize> = (0..b.len()).filter(|&i| answer.multipliers[i] > slack(i)).collect();
     likely.sort_by(|&i, &j| answer.multipliers[j].total_cmp(&answer.multipliers[i]));
@@ -216,7 +216,7 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
         }
         let unit: Vec<f64> = g.iter().map(|gi| gi.to_f64() / length).collect();
         let answer = conic::linear(&unit, &self.columns, &self.rhs);
-        if answer.ending != Ending::Found {
+        if answer.ending != ConicStatus::Found {
             return false;
         }
         for (oi, zi) in out.iter_mut().zip(answer.z) {
@@ -257,9 +257,9 @@ mod tests {
         for i in 0..200 {
             let v: Vec<f64> = (0..3).map(|k| 3.0 * ((i * 3 + k) as f64 * 1.7).sin()).collect();
             let ([mut z, mut w], [mut l, mut m]) = ([[0.0; 3], [0.0; 3]], [[0.0; 8], [0.0; 8]]);
-            assert_eq!(set.locate(&v, &mut z, &mut l), Ending::Found);
+            assert_eq!(set.locate(&v, &mut z, &mut l), ConicStatus::Found);
             if set.violation(&v) > 0.0 {
-                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), Ending::Found);
+                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), ConicStatus::Found);
                 assert!(ops::distance(&z, &w) < 1e-13, "{v:?}: {z:?} {w:?}");
             }
         }

@@ -5,7 +5,7 @@
 //! Any part of the entries gives a bound on tau from below, so one pass with a small buffer of candidates settles most
 //! inputs; only those with thousands of entries above tau take passes over all of them.
 
-use super::passes::{CHUNK, Excess, LANES, LargestAndSum, Shrink, Skip, View};
+use super::passes::{CHUNK, Excess, LANES, LargestAndSum, ShiftedView, Shrink, Skip};
 use crate::{Real, simd};
 
 /// Candidates kept on the stack.
@@ -31,13 +31,13 @@ pub(super) fn project_l1<R: Real>(v: &mut [R], scale: f64) {
 fn shrink<R: Real, const ABSOLUTE: bool>(v: &mut [R], scale: f64, largest: f64) {
     // Differences from the largest entry are exact where the threshold lies, however large the entries are.
     let origin = if largest.abs() <= scale { 0.0 } else { largest };
-    let view = View::<R, ABSOLUTE> { v, origin };
+    let view = ShiftedView::<R, ABSOLUTE> { v, origin };
     let (tau, last) = threshold(view, scale, (largest - origin) - scale);
     simd::run(Shrink::<R, ABSOLUTE> { v, origin, tau, last });
 }
 
 /// The root in two parts, as [`newton`] gives it, from a bound on it from below.
-fn threshold<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
+fn threshold<R: Real, const ABSOLUTE: bool>(view: ShiftedView<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
     if view.v.len() <= CAPACITY {
         return newton(view, scale, bound);
     }
@@ -54,7 +54,7 @@ fn threshold<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: 
 
 /// Newton's method from the left, in residual form: what is added to tau shrinks to rounding errors, so no digits cancel.
 /// The root is the sum of the two numbers returned: the last step is smaller than the gap between tau and the next number.
-fn newton<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
+fn newton<R: Real, const ABSOLUTE: bool>(view: ShiftedView<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
     let (mut tau, mut before) = (bound, f64::INFINITY);
     loop {
         let (excess, count) = excess(view, tau);
@@ -71,10 +71,10 @@ fn newton<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64
 }
 
 /// What is above tau, summed and counted, over all entries.
-fn excess<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, tau: f64) -> (f64, f64) {
+fn excess<R: Real, const ABSOLUTE: bool>(view: ShiftedView<'_, R, ABSOLUTE>, tau: f64) -> (f64, f64) {
     let (mut sum, mut count) = (0.0, 0.0);
     for v in view.v.chunks(BLOCK) {
-        let (s, c) = simd::run(Excess { view: View { v, ..view }, tau });
+        let (s, c) = simd::run(Excess { view: ShiftedView { v, ..view }, tau });
         sum += s;
         count += c;
     }
@@ -97,7 +97,7 @@ struct Candidates {
 impl Candidates {
     /// One pass over all entries; `false` when too many stay above the threshold to keep them here, or when they come
     /// and go as fast as they are read (entries in ascending order).
-    fn collect<R: Real, const ABSOLUTE: bool>(&mut self, view: View<'_, R, ABSOLUTE>) -> bool {
+    fn collect<R: Real, const ABSOLUTE: bool>(&mut self, view: ShiftedView<'_, R, ABSOLUTE>) -> bool {
         let mut left = view;
         let patience = 8 * CAPACITY + view.v.len() / 16;
         while !left.v.is_empty() {
@@ -137,7 +137,7 @@ impl Candidates {
 
     /// The threshold of a sample spread over all entries, with its share of the scale: near the root, on either side,
     /// if many entries are above it. Overwrites the candidates.
-    fn estimate<R: Real, const ABSOLUTE: bool>(&mut self, view: View<'_, R, ABSOLUTE>) -> f64 {
+    fn estimate<R: Real, const ABSOLUTE: bool>(&mut self, view: ShiftedView<'_, R, ABSOLUTE>) -> f64 {
         let n = view.v.len();
         let mut largest = f64::NEG_INFINITY;
         for (run, kept) in self.kept.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
@@ -152,7 +152,7 @@ impl Candidates {
         newton(self.kept(), share, largest - share).0
     }
 
-    fn kept(&self) -> View<'_, f64, false> {
-        View { v: &self.kept[..self.len], origin: 0.0 }
+    fn kept(&self) -> ShiftedView<'_, f64, false> {
+        ShiftedView { v: &self.kept[..self.len], origin: 0.0 }
     }
 }
