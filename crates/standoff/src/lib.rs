@@ -21,6 +21,7 @@ pub mod inner;
 pub mod measures;
 pub mod methods;
 pub mod noise;
+pub mod noise_plan;
 pub mod observe;
 pub mod ops;
 pub mod oracle;
@@ -35,7 +36,6 @@ pub mod simd;
 pub mod zoo;
 
 mod constants;
-mod draws;
 mod game;
 mod measure;
 mod pair;

@@ -120,7 +120,6 @@ pub fn noise_plans(
     // Plain ascent shrinks the gap by 1 - mu/L22 in each step, Algorithm 3 by half in each epoch of N steps.
     let steps = 2.0_f64.ln() / -(-1.0 / (c.l22 / c.mu).max(1.0)).ln_1p();
     let first = algorithm1(c, eps, Statement::Tightened).map(|plan| rows(plan, steps));
-    let second =
-        algorithm2(c, eps, Statement::Tightened, Outer::Projected).map(|plan| rows(plan, plan.restart));
+    let second = algorithm2(c, eps, Statement::Tightened, Outer::Projected).map(|plan| rows(plan, plan.restart));
     Ok([("1", first), ("2 projected", second)])
 }

@@ -7,7 +7,8 @@ use standoff::gap::{Ask, Gauge, Side};
 use standoff::measures::{Assumptions, ConvexityAssumption, measure};
 use standoff::sets::Matrix;
 use standoff::{
-    Certificate, Claim, Constants, Game, Need, Point, Proof, Set, Settings, StopReason, certify, radius, solve, verify, zoo,
+    Certificate, Claim, Constants, Game, Need, Point, Proof, Set, Settings, StopReason, certify, radius, solve, verify,
+    zoo,
 };
 
 /// `<a, x> + <b, y>`.
@@ -112,7 +113,10 @@ fn a_residual_bounds_the_gap_at_every_radius() {
             let found = residuals(&mut game, &z).x.unwrap();
             for r in [1e-3, 0.1, 1.0, 10.0] {
                 let lower = Gauge::new(r).measure(game.x_set(), &x, &g, Side::Min, Ask::Exact).lower;
-                assert!(lower <= found.gain(r) * (1.0 + 1e-12) + 1e-15 * r, "case {k}, set {i}, radius {r}: {lower} {found:?}");
+                assert!(
+                    lower <= found.gain(r) * (1.0 + 1e-12) + 1e-15 * r,
+                    "case {k}, set {i}, radius {r}: {lower} {found:?}"
+                );
             }
         }
     }
@@ -184,11 +188,8 @@ fn an_infinite_radius_is_refused_on_unbounded_sets() {
 fn solving_with_an_infinite_radius_bounds_the_duality_gap() {
     for method in ["auto", "extragradient"] {
         let mut made = (zoo::find("matrix-2x2").unwrap().make)();
-        let settings = Settings {
-            radius: f64::INFINITY,
-            method: standoff::Choice::named(method),
-            ..Settings::eps(1e-6)
-        };
+        let settings =
+            Settings { radius: f64::INFINITY, method: standoff::Choice::named(method), ..Settings::eps(1e-6) };
         let solution = solve(&mut made.game, &made.start, &settings).unwrap();
         assert_eq!(solution.reason, StopReason::Converged, "{method}");
         assert!(radius::covers(made.game.x_set(), solution.certificate.radius));
@@ -242,7 +243,8 @@ fn envelope(phi: impl Fn(f64) -> f64, l: f64, x: f64) -> f64 {
 
 #[test]
 fn the_moreau_bound_is_above_the_gradient_of_the_envelope() {
-    let text = "objective = \"0.25*cos(3*x) + y*(x - 0.5)\"\n[min.x]\nlower = -2\nupper = 2\n[max.y]\nlower = -1\nupper = 1\n";
+    let text =
+        "objective = \"0.25*cos(3*x) + y*(x - 0.5)\"\n[min.x]\nlower = -2\nupper = 2\n[max.y]\nlower = -1\nupper = 1\n";
     let mut game = formula(text);
     let constants = Some(Constants { l11: 2.25, l12: 1.0, ..Constants::default() });
     let phi = |z: f64| 0.25 * (3.0 * z).cos() + (z - 0.5).abs();
@@ -333,7 +335,8 @@ fn only_directions_inside_the_sets_count() {
     let report = seen(text, &Point::new(&[0.0], &[1.0]));
     assert!(!report.found() && report.dims == [1, 0], "{report:?}");
     // On the sphere f = -y1^2 - 2 y2^2 is largest at (1, 0), where its second derivative along the arc is -4 + 2.
-    let text = "objective = \"x^2 - y[0]^2 - 2*y[1]^2\"\n[min.x]\n[max.y]\ndim = 2\nset = { ball = { radius = 1.0 } }\n";
+    let text =
+        "objective = \"x^2 - y[0]^2 - 2*y[1]^2\"\n[min.x]\n[max.y]\ndim = 2\nset = { ball = { radius = 1.0 } }\n";
     let report = seen(text, &Point::new(&[0.0], &[1.0, 0.0]));
     assert!(!report.found() && report.dims == [1, 1], "{report:?}");
     let report = seen(&text.replace("- 2*y[1]^2", "+ 2*y[1]^2"), &Point::new(&[0.0], &[1.0, 0.0]));

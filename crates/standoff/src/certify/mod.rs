@@ -24,8 +24,8 @@ pub use verify::{Claim, Verdict, verify};
 
 use crate::enclosure::{EnclosedGradient, EnclosedGradients, Enclosure, KinkSlope, Number, Precision, Slopes};
 use crate::gap::{Ask, Gauge, Side};
-use crate::{Certificate, Error, Game, Gap, Need, Point, Proof, Real, Set};
 use crate::radius::resolve_or_nan;
+use crate::{Certificate, Error, Game, Gap, Need, Point, Proof, Real, Set};
 use multipliers::PathProof;
 
 /// Rounds of choosing slopes at kinks and multipliers in turn.

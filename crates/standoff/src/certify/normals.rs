@@ -120,12 +120,12 @@ fn plane<R: Real>(set: &Halfspace<R>, x: &[f64], g: &[f64], share: f64) -> f64 {
 fn polyhedron(set: &Polyhedron, x: &[f64], g: &[f64], share: f64) -> Option<Vec<f64>> {
     let size = ops::norm(x);
     let room = |i: usize| set.rhs()[i] - ops::dot(set.rows().row(i), x);
-    let active: Vec<usize> =
-        (0..set.rhs().len()).filter(|&i| room(i) <= share * (size + set.rhs()[i].abs())).collect();
+    let active: Vec<usize> = (0..set.rhs().len()).filter(|&i| room(i) <= share * (size + set.rhs()[i].abs())).collect();
     let mut scaled = vec![0.0; set.rhs().len()];
     if !active.is_empty() {
         let rows: Vec<Vec<f64>> = active.iter().map(|&i| set.rows().row(i).to_vec()).collect();
-        let Set::<f64>::Polyhedron(cone) = Set::polyhedron(Matrix::from_rows(&rows).ok()?, &vec![0.0; rows.len()]).ok()?
+        let Set::<f64>::Polyhedron(cone) =
+            Set::polyhedron(Matrix::from_rows(&rows).ok()?, &vec![0.0; rows.len()]).ok()?
         else {
             return None;
         };

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::directions::Directions;
-use crate::draws::Draws;
 use crate::ops;
+use crate::random::Xoshiro;
 
 /// A direction whose rest outside the basis is shorter than this share of it adds nothing.
 const NEW: f64 = 1e-6;
@@ -31,14 +31,14 @@ impl Basis {
         space: &Directions,
         seeds: Vec<Vec<f64>>,
         (most, dim): (usize, usize),
-        draws: &mut Draws,
+        draws: &mut Xoshiro,
         mut product: impl FnMut(&[f64]) -> Option<(Vec<f64>, Vec<f64>)>,
     ) -> Self {
         let mut basis = Self::default();
         let mut queue: VecDeque<Vec<f64>> = seeds.into();
         let mut misses = 0;
         while basis.q.len() < most.min(space.dim()) && misses < MISSES + most {
-            let v = queue.pop_front().unwrap_or_else(|| (0..dim).map(|_| draws.signed()).collect());
+            let v = queue.pop_front().unwrap_or_else(|| (0..dim).map(|_| 2.0 * draws.unit() - 1.0).collect());
             let Some(q) = basis.direction(space, v) else {
                 misses += 1;
                 continue;
@@ -79,7 +79,8 @@ impl Basis {
     /// `Q^T H Q`, made symmetric.
     pub(super) fn matrix(&self) -> Vec<Vec<f64>> {
         let k = self.q.len();
-        let entry = |i: usize, j: usize| 0.5 * (ops::dot(&self.q[i], &self.image[j]) + ops::dot(&self.q[j], &self.image[i]));
+        let entry =
+            |i: usize, j: usize| 0.5 * (ops::dot(&self.q[i], &self.image[j]) + ops::dot(&self.q[j], &self.image[i]));
         (0..k).map(|i| (0..k).map(|j| entry(i, j)).collect()).collect()
     }
 

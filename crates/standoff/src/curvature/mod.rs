@@ -10,7 +10,7 @@ mod directions;
 mod krylov;
 mod probe;
 
-use crate::draws::Draws;
+use crate::random::Xoshiro;
 use crate::{Game, Point, ops};
 use directions::Directions;
 use krylov::{Basis, spectrum};
@@ -104,7 +104,7 @@ pub fn look<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, settings: &Curva
     ];
     report.dims = [spaces[0].dim(), spaces[1].dim()];
     let [kx, ky] = shares(settings.gradients, report.dims);
-    let mut draws = Draws::new(settings.seed, 0);
+    let mut draws = Xoshiro::stream(settings.seed, 1);
     let x = Basis::build(&spaces[0], Vec::new(), (kx, gx.len()), &mut draws, |d| {
         let (along, mut across) = probe.product_x(d);
         spaces[1].project(&mut across);
@@ -112,7 +112,7 @@ pub fn look<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, settings: &Curva
     });
     // The answer of y is sought first along what x asks of it, where f is most curved downward in x.
     let asked = spectrum(x.matrix()).first().map(|(_, c)| Basis::combine(&x.other, c));
-    let random: Vec<f64> = gy.iter().map(|_| draws.signed()).collect();
+    let random: Vec<f64> = gy.iter().map(|_| 2.0 * draws.unit() - 1.0).collect();
     let seeds = asked.into_iter().chain([random]).collect();
     let y = Basis::build(&spaces[1], seeds, (ky, gy.len()), &mut draws, |d| Some((probe.product_y(d), Vec::new())));
     report.directions = [x.q.len(), y.q.len()];
@@ -192,7 +192,11 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
         let answer = if y.q.is_empty() { vec![0.0; gy.len()] } else { Basis::combine(&y.q, &in_basis) };
         // H_yx d + H_yy u = 0 if the answer is complete; otherwise y might give back more than was seen.
         let mut rest = asked.clone();
-        ops::axpy(1.0, &if y.q.is_empty() { vec![0.0; gy.len()] } else { Basis::combine(&y.image, &in_basis) }, &mut rest);
+        ops::axpy(
+            1.0,
+            &if y.q.is_empty() { vec![0.0; gy.len()] } else { Basis::combine(&y.image, &in_basis) },
+            &mut rest,
+        );
         if !(ops::norm(&rest) <= RESOLVED * ops::norm(&asked) + self.threshold(x)) {
             return None;
         }
@@ -202,7 +206,12 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
     }
 
     /// The longest step that changes f as the curvature says, by more than the slope explains.
-    fn confirm(&mut self, (dx, dy): (Option<&[f64]>, Option<&[f64]>), slope: f64, curvature: f64) -> Option<(f64, f64)> {
+    fn confirm(
+        &mut self,
+        (dx, dy): (Option<&[f64]>, Option<&[f64]>),
+        slope: f64,
+        curvature: f64,
+    ) -> Option<(f64, f64)> {
         let (base, ..) = self.probe.value_at(0.0, None, None);
         let sign = curvature.signum();
         for t in STEPS.map(|t| t * self.radius) {

@@ -52,9 +52,8 @@ impl<'g, G: Game + ?Sized> Probe<'g, G> {
     pub(super) fn value_at(&mut self, t: f64, dx: Option<&[f64]>, dy: Option<&[f64]>) -> (f64, f64, f64) {
         self.place(t, dx, dy);
         self.game.fix(&self.stored.x, Need::Values);
-        let apart = |a: &[G::Real], b: &[f64]| {
-            ops::norm(&a.iter().zip(b).map(|(a, b)| a.to_f64() - b).collect::<Vec<f64>>())
-        };
+        let apart =
+            |a: &[G::Real], b: &[f64]| ops::norm(&a.iter().zip(b).map(|(a, b)| a.to_f64() - b).collect::<Vec<f64>>());
         let lengths = (apart(&self.stored.x, &self.x), apart(&self.stored.y, &self.y));
         (self.game.value(&self.stored.y), lengths.0, lengths.1)
     }

@@ -65,7 +65,8 @@ impl DualityBound {
         let y_whole = over(radius::covers(game.y_set(), c.radius), c.y.upper, game.linear_in_y());
         let (x, x_shape) = smaller(x_whole, strongly(residuals.x, assumed.mu_x))?;
         let (y, y_shape) = smaller(y_whole, strongly(residuals.y, mu_y))?;
-        let from_estimate = assumed.constants.is_some_and(|c| c.estimated) && matches!(y_shape, ConvexityAssumption::Strong(_));
+        let from_estimate =
+            assumed.constants.is_some_and(|c| c.estimated) && matches!(y_shape, ConvexityAssumption::Strong(_));
         Some(Self { x, y, x_shape, y_shape, estimated: from_estimate })
     }
 }

@@ -4,7 +4,7 @@
 mod duality;
 mod moreau;
 
-pub use duality::{DualityBound, ConvexityAssumption};
+pub use duality::{ConvexityAssumption, DualityBound};
 pub use moreau::MoreauBound;
 
 use crate::certify::{Residuals, residuals};
