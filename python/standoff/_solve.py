@@ -74,6 +74,8 @@ def options(
     eps: float,
     *,
     radius: float = 1.0,
+    mu_x: float | None = None,
+    curvature: int | None = None,
     max_grads: float = 1_000_000,
     max_iters: float | None = None,
     time_limit: float | None = None,
@@ -97,6 +99,8 @@ def options(
         "method": method,
         "eps": float(eps),
         "radius": float(radius),
+        "mu_x": None if mu_x is None else float(mu_x),
+        "curvature": None if curvature is None else _count(curvature, "curvature"),
         "max_grads": _count(max_grads, "max_grads"),
         "max_iters": None if max_iters is None else _count(max_iters, "max_iters"),
         "time_limit": None if time_limit is None else float(time_limit),
@@ -160,6 +164,9 @@ def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]],
         result["message"] += f" (by {differences}: the certificate is as good as those are)"
     if result["status"] == "rounding-limit":
         result["message"] += f" (the smallest eps that can be certified at this point is {result['gap'].epsilon:.3g})"
+    seen = raw["curvature"]
+    if seen is not None and seen["found"]:
+        result["message"] += f" (warning: {seen['sentence']})"
     result["trace"] = result.pop("trace")  # last, where it is shown last
     return result
 
@@ -179,6 +186,8 @@ def solve(
     max_iters: float | None = None,
     time_limit: float | None = None,
     radius: float = 1.0,
+    mu_x: float | None = None,
+    curvature: int | None = None,
     callback: Callable[[Record], Any] | None = None,
     constants: Mapping[str, float] | str | None = None,
     params: Mapping[str, float] | None = None,
@@ -208,6 +217,13 @@ def solve(
         ``"auto"`` needs no constants; ``standoff.methods()`` lists the others and what they assume.
     eps : float
         Done once the certificate says that neither player is able to gain more than this by a first-order step of length ``radius``.
+    radius : float
+        The longest step that counts as a gain; ``math.inf`` for steps of any length inside bounded sets.
+    mu_x : float, optional
+        Your word that ``f`` is strongly convex in ``x`` with this modulus: ``measures["duality_gap"]`` then needs no radius.
+    curvature : int, optional
+        Gradients for a look at curvature after the run, 0 for none. By default a few after a converged run, unless gradients are
+        made of differences.
     max_grads, max_iters, time_limit
         Most gradients of both players together, most outer iterations, most seconds.
     callback : callable, optional
@@ -229,8 +245,10 @@ def solve(
     Returns
     -------
     Result
-        ``x, y, fun, success, status, message, gap, proof, warnings, nfev, njev_x, njev_y, nit, seconds, gradients, trace``. Counts
-        are what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
+        ``x, y, fun, success, status, message, gap, proof, warnings, nfev, njev_x, njev_y, nit, seconds, gradients,
+        measures, curvature, trace``. ``measures`` has the normal-cone residuals ``residual_x`` and ``residual_y`` as ``(norm,
+        slack)``, ``duality_gap`` and ``moreau`` (None where there is no bound; ``holds_if`` says what they assume). ``curvature`` is
+        what a look at second derivatives saw, and None without one (docs/measures.md). Counts are what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
 
     Ctrl-C ends the run with the best point so far and ``status == "interrupted"``. An exception in your function ends it
     and is raised as it is.
@@ -247,7 +265,7 @@ def solve(
     """
     progress = Progress() if verbose else None
     chosen = options(
-        method, eps, radius=radius, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
+        method, eps, radius=radius, mu_x=mu_x, curvature=curvature, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
         check_every=check_every, mode=mode, params=params, constants=constants, seed=seed, grad_error=grad_error,
         callback=callback, progress=progress,
     )  # fmt: skip

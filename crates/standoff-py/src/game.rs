@@ -7,15 +7,18 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use standoff::curvature::{CurvatureReport, CurvatureSettings, look};
 use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
+use standoff::measures::{Assumptions, Measures, measure};
 use standoff::{Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
 
 use crate::bad_input;
 use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
 use crate::custom::Custom;
 use crate::functions::{Callables, Functions};
+use crate::measures::{curvature_dictionary, measures_dictionary};
 use crate::options::Options;
 use crate::precision::name_of;
 use crate::result::{Listener, dictionary};
@@ -44,6 +47,8 @@ pub(crate) struct PyGame {
     answers: Vec<Point<f64>>,
     /// Whether the game bounds the errors of its gradients itself.
     encloses: bool,
+    /// Whether a gradient is made of differences of f, each as dear as many values.
+    by_differences: bool,
     notes: Notes,
     /// Sets that are functions of Python's, which may raise too.
     customs: Vec<Arc<Custom>>,
@@ -61,8 +66,9 @@ impl PyGame {
     fn new(game: Shared, watch: Arc<Watch>) -> Self {
         let dims = [game.x_set().dim(), game.y_set().dim()];
         let (start, constants, answers, notes) = (None, None, Vec::new(), Notes::default());
-        let (encloses, customs) = (false, Vec::new());
-        Self { game: Mutex::new(game), dims, watch, start, constants, answers, encloses, notes, customs }
+        let (encloses, by_differences, customs) = (false, false, Vec::new());
+        let game = Mutex::new(game);
+        Self { game, dims, watch, start, constants, answers, encloses, by_differences, notes, customs }
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
@@ -129,11 +135,12 @@ impl PyGame {
         linear_in_y: bool,
     ) -> PyResult<Self> {
         let watch = Arc::new(Watch::default());
+        let by_differences = grad_x.is_none() || grad_y.is_none();
         let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y };
         let customs = [sets.0.get().customs(), sets.1.get().customs()].concat();
         let sets = [sets.0.get().set(), sets.1.get().set()];
         let game = Functions::new(py, callables, sets, [&shapes.0, &shapes.1], Arc::clone(&watch))?;
-        Ok(Self { customs, ..Self::new(Box::new(game), watch) })
+        Ok(Self { customs, by_differences, ..Self::new(Box::new(game), watch) })
     }
 
     /// A game of the zoo.
@@ -227,7 +234,7 @@ impl PyGame {
         request: CertifyRequest,
     ) -> PyResult<Bound<'py, PyDict>> {
         let z = self.point(x, y)?;
-        let found = self.with(py, request.grad_error, |game| certified(game, &z, &request))?;
+        let found = self.with(py, request.grad_error, |game| certified(game, &z, &request, self.constants))?;
         found.map_err(bad_input)?.dictionary(py)
     }
 
@@ -273,11 +280,38 @@ impl PyGame {
             play(&mut game, &start, &settings, &mut listener)
         });
         let solution = self.judge(py, solved)?;
-        dictionary(py, solution, &listener.records, self.watch.calls())
+        let calls = self.watch.calls();
+        let assumed = Assumptions { constants: settings.method.constants, mu_x: options.mu_x };
+        let settings = options.look(&solution, self.by_differences);
+        let mut asked = Attentive::new(game, &self.watch).stating(grad_error);
+        let (measures, seen) = self.looked_at(py, &mut asked, &solution, (&assumed, settings));
+        let all = dictionary(py, solution, &listener.records, calls)?;
+        all.set_item("measures", measures.map(|m| measures_dictionary(py, &m)).transpose()?)?;
+        all.set_item("curvature", seen.map(|seen| curvature_dictionary(py, &seen)).transpose()?)?;
+        Ok(all)
     }
 }
 
 impl PyGame {
+    /// What is measured after a run. The run is over: an exception here costs the measures, not the result.
+    fn looked_at(
+        &self,
+        py: Python<'_>,
+        game: &mut Attentive<'_>,
+        solution: &Solution<f64>,
+        (assumed, settings): (&Assumptions, Option<CurvatureSettings>),
+    ) -> (Option<Measures>, Option<CurvatureReport>) {
+        if solution.reason == StopReason::Interrupted {
+            return (None, None);
+        }
+        self.watch.begin();
+        let measures = py.detach(|| measure(game, &solution.point, &solution.certificate, assumed));
+        let measures = self.raised().is_none().then_some(measures);
+        self.watch.begin();
+        let seen = settings.map(|settings| py.detach(|| look(game, &solution.point, &settings)));
+        (measures, seen.filter(|_| self.raised().is_none()))
+    }
+
     /// What a function of Python's raised: one of the game's, or the projection of a set.
     fn raised(&self) -> Option<PyErr> {
         let set = self.customs.iter().find_map(|custom| custom.take());

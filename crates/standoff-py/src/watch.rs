@@ -161,6 +161,10 @@ impl Game for Attentive<'_> {
         self.game.value_error()
     }
 
+    fn draws_batches(&self) -> bool {
+        self.game.draws_batches()
+    }
+
     fn resample(&mut self, step: u64) -> bool {
         self.game.resample(step)
     }

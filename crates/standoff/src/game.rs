@@ -73,6 +73,11 @@ pub trait Game {
         0.0
     }
 
+    /// Whether [`resample`](Game::resample) draws batches: methods that need exact gradients then refuse the game.
+    fn draws_batches(&self) -> bool {
+        false
+    }
+
     /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
     /// random state to save. Returns whether anything changed: `false` for a game without batches.
     fn resample(&mut self, _step: u64) -> bool {
@@ -131,6 +136,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
 
     fn value_error(&self) -> f64 {
         (**self).value_error()
+    }
+
+    fn draws_batches(&self) -> bool {
+        (**self).draws_batches()
     }
 
     fn resample(&mut self, step: u64) -> bool {

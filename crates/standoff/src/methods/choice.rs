@@ -67,6 +67,14 @@ impl Choice {
     pub fn build<'m, G: Game + 'm>(&self, game: &G, settings: &Settings) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let info = self.info()?;
         let settings = &Settings { radius: crate::radius::resolve(game, settings.radius)?, ..settings.clone() };
+        if game.draws_batches() && !info.noise {
+            let able: Vec<&str> = METHODS.iter().filter(|m| m.noise).map(|m| m.name).collect();
+            let why = format!(
+                "it needs exact gradients, and the game draws batches; remove [batch], or use one of {}",
+                able.join(", ")
+            );
+            return Err(Error::Unsuitable { method: info.name, why });
+        }
         let known: Vec<&str> = info.params.iter().map(|p| p.0).collect();
         Params::new(info.name, self, &known)?;
         let constants = || {
