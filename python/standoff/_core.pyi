@@ -85,6 +85,7 @@ class Game:
         shapes: tuple[tuple[int, ...], tuple[int, ...]],
         with_value: bool,
         linear_in_y: bool,
+        resample: Callable[[int | None], Any] | None,
     ) -> Game: ...
     @staticmethod
     def zoo(name: str) -> Game: ...

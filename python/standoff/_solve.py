@@ -52,6 +52,7 @@ class Played:
         grad_y: Function | None,
         with_value: bool | None,
         linear_in_y: bool | None,
+        resample: Callable[[int | None], Any] | None = None,
     ) -> None:
         for name, function in [("f", f), ("grad_x", grad_x), ("grad_y", grad_y)]:
             if function is not None and not callable(function):
@@ -65,7 +66,7 @@ class Played:
         self.gradients = f"{DIFFERENCES} for {' and '.join(missing)}" if missing else "given"
         made = (self.sets[0]._set, self.sets[1]._set)
         self.core = _core.Game.functions(
-            f, grad_x, grad_y, made, (x.shape, y.shape), bool(with_value), bool(linear_in_y)
+            f, grad_x, grad_y, made, (x.shape, y.shape), bool(with_value), bool(linear_in_y), resample
         )
 
 
@@ -195,6 +196,7 @@ def solve(
     check_every: int = 1,
     seed: int = 0,
     linear_in_y: bool | None = None,
+    resample: Callable[[int | None], Any] | None = None,
     with_value: bool | None = None,
     grad_error: float | None = None,
     verbose: bool = False,
@@ -234,6 +236,10 @@ def solve(
         The method's own parameters.
     linear_in_y : bool, optional
         Your word that ``f`` is linear in ``y``, which makes the inner player's answer exact.
+    resample : callable, optional
+        ``resample(step)`` moves your functions to mini-batch number ``step``, ``resample(None)`` back to all data, where they begin. It
+        is called before each iteration and around each measurement, so the certificate is always of all data. Methods that need
+        exact gradients refuse such a game.
     with_value : bool, optional
         ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called beside them.
     grad_error : float, optional
@@ -271,14 +277,14 @@ def solve(
     )  # fmt: skip
     core = getattr(f, "_core_game", None)
     if core is not None:
-        refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
+        refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value, resample)
         x, y = start_array(f.x0 if x0 is None else x0, "x0"), start_array(f.y0 if y0 is None else y0, "y0")
         raw = _played(core, x, y, chosen, progress)
         return finish(raw, (x.shape, y.shape), gradients="exact", warnings=noted(core, grad_error))
     if x0 is None or y0 is None:
         raise TypeError("give x0 and y0, where to begin")
     x, y = start_array(x0, "x0"), start_array(y0, "y0")
-    game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
+    game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y, resample)
     raw = _played(game.core, x, y, chosen, progress)
     return finish(raw, (x.shape, y.shape), gradients=game.gradients, warnings=noted(game.core, grad_error))
 

@@ -123,7 +123,7 @@ impl PyGame {
 impl PyGame {
     /// A game of Python functions.
     #[staticmethod]
-    #[pyo3(signature = (f, grad_x, grad_y, sets, shapes, with_value, linear_in_y))]
+    #[pyo3(signature = (f, grad_x, grad_y, sets, shapes, with_value, linear_in_y, resample))]
     fn functions(
         py: Python<'_>,
         f: Py<PyAny>,
@@ -133,10 +133,11 @@ impl PyGame {
         shapes: (Vec<usize>, Vec<usize>),
         with_value: bool,
         linear_in_y: bool,
+        resample: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let watch = Arc::new(Watch::default());
         let by_differences = grad_x.is_none() || grad_y.is_none();
-        let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y };
+        let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y, resample };
         let customs = [sets.0.get().customs(), sets.1.get().customs()].concat();
         let sets = [sets.0.get().set(), sets.1.get().set()];
         let game = Functions::new(py, callables, sets, [&shapes.0, &shapes.1], Arc::clone(&watch))?;
