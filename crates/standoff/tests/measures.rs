@@ -305,7 +305,9 @@ fn a_start_that_is_stationary_by_symmetry_is_not_taken_for_a_maximum() {
     let report = seen(text, &z);
     let y = report.y.as_ref().unwrap();
     assert!((y.curvature - 2.0).abs() < 1e-6 && y.slope == 0.0 && y.step == 1.0 && y.change == 1.0, "{y:?}");
-    assert!(report.sentence().contains("y does not maximise"), "{}", report.sentence());
+    let said = report.sentence();
+    assert!(said.contains("(curvature 2, slope 0): a step of length 1 along it raises f by 1"), "{said}");
+    assert!(said.ends_with("so y does not maximise f(x, .)"), "{said}");
     assert!(report.gradients <= 20);
 }
 

@@ -20,6 +20,8 @@ use probe::Probe;
 const NEGLIGIBLE: f64 = 1e-6;
 /// How much of `H_yx d` the directions of y that were looked at must account for.
 const RESOLVED: f64 = 0.05;
+/// More directions of each player than this are not looked at, whatever the gradients would pay for.
+const MOST_DIRECTIONS: u64 = 300;
 /// Lengths of the steps that confirm a finding, in units of the radius.
 const STEPS: [f64; 5] = [1.0, 0.1, 1e-2, 1e-3, 1e-4];
 
@@ -128,8 +130,8 @@ pub fn look<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, settings: &Curva
 
 /// How many directions of x and y the gradients pay for: two for the pair itself, four for one of x, two for one of y.
 fn shares(gradients: u64, [n, m]: [usize; 2]) -> [usize; 2] {
-    let left = usize::try_from(gradients - 2).unwrap_or(usize::MAX);
-    let for_y = m.min((left / 18 * 5).max(left * 5 / 18).max(1));
+    let left = (gradients - 2).min(6 * MOST_DIRECTIONS) as usize;
+    let for_y = m.min((left * 5 / 18).max(1));
     let for_x = n.min(left.saturating_sub(2 * for_y) / 4);
     [for_x, m.min((left - 4 * for_x) / 2)]
 }
@@ -160,44 +162,20 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
 
     /// The smallest eigenvalue of `H_xx + H_xy (-H_yy)^{-1} H_yx` in the span of the directions of x.
     fn downward_in_x(&mut self, (x, gx): (&Basis, &[f64]), (y, gy): (&Basis, &[f64])) -> Option<WrongCurvature> {
-        let (floor, pairs) = (self.threshold(y), spectrum(y.matrix()));
-        // Along the eigenvectors of y: how each direction of x moves the gradient, and what the answer gives back.
-        let parts: Vec<Vec<f64>> = x
-            .other
-            .iter()
-            .map(|w| {
-                let in_basis: Vec<f64> = y.q.iter().map(|q| ops::dot(q, w)).collect();
-                pairs.iter().map(|(_, e)| ops::dot(e, &in_basis)).collect()
-            })
-            .collect();
-        let stiffness: Vec<f64> = pairs.iter().map(|(l, _)| if -l > floor { -l } else { floor }).collect();
-        let mut total = x.matrix();
-        for (i, row) in total.iter_mut().enumerate() {
-            for (j, entry) in row.iter_mut().enumerate() {
-                *entry += ops::sum_of(stiffness.len(), |k| {
-                    if stiffness[k] > 0.0 { parts[i][k] * parts[j][k] / stiffness[k] } else { 0.0 }
-                });
-            }
-        }
-        let (curvature, c) = spectrum(total).into_iter().next()?;
+        let answers = Answers::new(x, y, self.threshold(y));
+        let (curvature, c) = spectrum(answers.total(x)).into_iter().next()?;
         if !(curvature < -self.threshold(x)) {
             return None;
         }
-        let (direction, asked) = (Basis::combine(&x.q, &c), Basis::combine(&x.other, &c));
-        let answers: Vec<f64> = (0..stiffness.len())
-            .map(|k| ops::sum_of(c.len(), |i| c[i] * parts[i][k]) / if stiffness[k] > 0.0 { stiffness[k] } else { 1.0 })
-            .collect();
-        let in_basis: Vec<f64> =
-            (0..y.q.len()).map(|j| ops::sum_of(answers.len(), |k| answers[k] * pairs[k].1[j])).collect();
-        let answer = if y.q.is_empty() { vec![0.0; gy.len()] } else { Basis::combine(&y.q, &in_basis) };
-        // H_yx d + H_yy u = 0 if the answer is complete; otherwise y might give back more than was seen.
-        let mut rest = asked.clone();
-        ops::axpy(
-            1.0,
-            &if y.q.is_empty() { vec![0.0; gy.len()] } else { Basis::combine(&y.image, &in_basis) },
-            &mut rest,
-        );
-        if !(ops::norm(&rest) <= RESOLVED * ops::norm(&asked) + self.threshold(x)) {
+        let (direction, mut rest) = (Basis::combine(&x.q, &c), Basis::combine(&x.other, &c));
+        let asked = ops::norm(&rest);
+        let mut answer = vec![0.0; gy.len()];
+        for (j, u) in answers.to(&c).into_iter().enumerate() {
+            ops::axpy(u, &y.q[j], &mut answer);
+            ops::axpy(u, &y.image[j], &mut rest);
+        }
+        // H_yx d + H_yy u = 0 if the answer u is complete; otherwise y might give back more than was seen.
+        if !(ops::norm(&rest) <= RESOLVED * asked + self.threshold(x)) {
             return None;
         }
         let slope = ops::dot(gx, &direction) + ops::dot(gy, &answer);
@@ -230,6 +208,57 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
     }
 }
 
+/// How y answers the directions of x to second order, within its own directions: along an eigenvector of `-H_yy` with the eigenvalue l,
+/// a pull p is answered by p/l, which gives back `p^2/l`.
+struct Answers {
+    /// Eigenvectors, in terms of the directions of y, with their eigenvalues, at least the threshold.
+    modes: Vec<(f64, Vec<f64>)>,
+    /// Per direction of x: the pull along every mode.
+    pulls: Vec<Vec<f64>>,
+}
+
+impl Answers {
+    fn new(x: &Basis, y: &Basis, floor: f64) -> Self {
+        let stiff = |l: f64| if -l > floor { -l } else { floor };
+        let modes: Vec<(f64, Vec<f64>)> = spectrum(y.matrix()).into_iter().map(|(l, e)| (stiff(l), e)).collect();
+        let pull = |w: &Vec<f64>| {
+            let along: Vec<f64> = y.q.iter().map(|q| ops::dot(q, w)).collect();
+            modes.iter().map(|(_, e)| ops::dot(e, &along)).collect()
+        };
+        let pulls = x.other.iter().map(pull).collect();
+        Self { modes, pulls }
+    }
+
+    /// `H_xx + H_xy (-H_yy)^{-1} H_yx`, in terms of the directions of x.
+    fn total(&self, x: &Basis) -> Vec<Vec<f64>> {
+        let mut total = x.matrix();
+        for (row, a) in total.iter_mut().zip(&self.pulls) {
+            for (entry, b) in row.iter_mut().zip(&self.pulls) {
+                for ((l, _), (a, b)) in self.modes.iter().zip(a.iter().zip(b)).filter(|((l, _), _)| *l > 0.0) {
+                    *entry += a * b / l;
+                }
+            }
+        }
+        total
+    }
+
+    /// The answer to `sum_i c_i q_i`, in terms of the directions of y.
+    fn to(&self, c: &[f64]) -> Vec<f64> {
+        let mut answer = vec![0.0; self.modes.len()];
+        for (k, (l, e)) in self.modes.iter().enumerate().filter(|(_, (l, _))| *l > 0.0) {
+            let pull = ops::sum_of(c.len(), |i| c[i] * self.pulls[i][k]);
+            ops::axpy(pull / l, e, &mut answer);
+        }
+        answer
+    }
+}
+
+/// Four digits, without zeros at the end.
+fn short(v: f64) -> String {
+    let rounded: f64 = format!("{v:.3e}").parse().unwrap_or(v);
+    if rounded == 0.0 || (1e-4..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
 impl CurvatureReport {
     /// Whether a direction of wrong curvature was seen.
     pub fn found(&self) -> bool {
@@ -238,7 +267,6 @@ impl CurvatureReport {
 
     /// What was seen, in a sentence.
     pub fn sentence(&self) -> String {
-        let short = |v: f64| format!("{v:.3e}");
         if let Some(w) = &self.y {
             return format!(
                 "f curves upward in y along one direction (curvature {}, slope {}): a step of length {} along it raises f by {}, \
