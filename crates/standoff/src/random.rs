@@ -53,6 +53,7 @@ impl Xoshiro {
     }
 
     /// Uniform among the whole numbers below `n`, which is not 0: bits beyond the last whole multiple of `n` are drawn again.
+    #[cfg(feature = "formula")]
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         let zone = u64::MAX - u64::MAX % n;
         loop {

@@ -294,7 +294,8 @@ mod tests {
         }
         game.whole();
         for (m, f) in mean.iter().zip(gradients(&mut game)) {
-            assert!((m - f).abs() < 0.05 * (1.0 + f.abs()), "{m} {f}");
+            // Single rows have gradients of up to 79, so five standard errors of 4,000 batches are about 1.5.
+            assert!((m - f).abs() < 1.5, "{m} {f}");
         }
     }
 }
