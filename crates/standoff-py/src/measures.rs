@@ -6,9 +6,10 @@ use standoff::certify::Residual;
 use standoff::curvature::{CurvatureReport, WrongCurvature};
 use standoff::measures::Measures;
 use standoff::noise_plan::noise_plans;
+use standoff::{Constants, Goal};
 
 use crate::bad_input;
-use crate::options::constants_over;
+use crate::options::set_constants;
 
 /// The measures of a point.
 pub(crate) fn measures_dictionary<'py>(py: Python<'py>, m: &Measures) -> PyResult<Bound<'py, PyDict>> {
@@ -69,11 +70,13 @@ pub(crate) fn noise_plan<'py>(
     py: Python<'py>,
     constants: std::collections::HashMap<String, f64>,
     eps: f64,
+    radius: f64,
     sigma: f64,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let c = constants_over(&constants, None)?.unwrap_or_default();
+    let mut c = Constants::default();
+    set_constants(&mut c, &constants)?;
     let mut all = Vec::new();
-    for (algorithm, plans) in noise_plans(&c, eps, sigma).map_err(bad_input)? {
+    for (algorithm, plans) in noise_plans(&c, Goal { eps, radius }, sigma).map_err(bad_input)? {
         match plans {
             Err(error) => {
                 let one = PyDict::new(py);

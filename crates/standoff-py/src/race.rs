@@ -6,14 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff::methods::MethodInfo;
-use standoff::race::{Course, Heat, Lane, Rules, select, summarise};
-use standoff::{Error, formula::FormulaGame};
+use standoff::formula::FormulaGame;
+use standoff::race::{Course, Entrant, Heat, Lane, Rules, select, summarise};
+use standoff::zoo::Instance;
+use standoff::{Error, Point};
 
 use crate::bad_input;
+use crate::game::PyGame;
 use crate::train::Eye;
+use crate::watch::Watch;
 
 /// What every entry gets, and who runs.
 #[derive(FromPyObject)]
@@ -24,6 +28,8 @@ pub(crate) struct Wish {
     families: Vec<String>,
     /// Names, texts and folders of games from files.
     files: Vec<(String, String, std::path::PathBuf)>,
+    /// Names, games and starts of games of Python functions.
+    own: Vec<(String, Py<PyGame>, Vec<f64>, Vec<f64>)>,
     eps: Vec<f64>,
     max_grads: u64,
     noise: f64,
@@ -41,11 +47,19 @@ pub(crate) fn race(py: Python<'_>, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
     for (name, text, folder) in &wish.files {
         courses.push(course(name, text, folder).map_err(bad_input)?);
     }
-    let stop = Arc::new(AtomicBool::new(false));
+    let watch = Arc::new(Watch::default());
+    for (name, game, x, y) in &wish.own {
+        courses.push(own(name, game.get(), &Point::new(x, y), &watch)?);
+    }
+    let stop = watch.flag();
     let (noise, seed) = (wish.noise, wish.seed);
     let eps = select::accuracies(&wish.eps).map_err(bad_input)?;
     let rules = Rules { eps, max_gradients: wish.max_grads, noise, seed, interrupt: Some(Arc::clone(&stop)) };
     let lanes = py.detach(|| run(&courses, &methods, &rules, &wish, &stop))?;
+    let of_sets = wish.own.iter().flat_map(|(_, game, ..)| &game.get().customs).find_map(|custom| custom.take());
+    if let Some(error) = watch.take().or(of_sets) {
+        return Err(error);
+    }
     told(py, &lanes)
 }
 
@@ -54,19 +68,35 @@ fn course(name: &str, text: &str, folder: &Path) -> Result<Course, Error> {
     Ok(Course::formula(name, FormulaGame::from_toml(text, &mut load)?))
 }
 
+/// A game of Python functions, made afresh for every run. Its first exception ends the race.
+fn own(name: &str, game: &PyGame, start: &Point<f64>, watch: &Arc<Watch>) -> PyResult<Course> {
+    let Some(blueprint) = game.blueprint.clone() else {
+        return Err(PyValueError::new_err(format!("`{name}` is not a game of Python functions")));
+    };
+    let (start, watch) = (start.clone(), Arc::clone(watch));
+    Ok(Course::new(name, name, move || {
+        let made = Python::attach(|py| blueprint.make(py, Arc::clone(&watch)));
+        match made {
+            Ok(game) => {
+                let (start, constants, answers) = (start.clone(), None, Vec::new());
+                Ok(Instance { game: Box::new(game), start, constants, answers })
+            }
+            Err(error) => {
+                let text = error.to_string();
+                watch.fail(error);
+                Err(Error::Race(text))
+            }
+        }
+    }))
+}
+
 /// Between two looks at the workers.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Every heat, on so many threads; this one looks for Ctrl-C meanwhile.
-fn run(
-    courses: &[Course],
-    methods: &[&'static MethodInfo],
-    rules: &Rules,
-    wish: &Wish,
-    stop: &AtomicBool,
-) -> PyResult<Vec<Lane>> {
+fn run(courses: &[Course], methods: &[Entrant], rules: &Rules, wish: &Wish, stop: &AtomicBool) -> PyResult<Vec<Lane>> {
     let heats: Vec<Heat<'_>> =
-        courses.iter().flat_map(|course| methods.iter().map(move |&method| Heat { course, method })).collect();
+        courses.iter().flat_map(|course| methods.iter().map(move |method| Heat { course, method })).collect();
     let all = heats.len();
     let lanes: Mutex<Vec<Option<Result<Lane, Error>>>> = Mutex::new(heats.iter().map(|_| None).collect());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -45,6 +45,16 @@ impl Estimate {
 }
 
 /// Samples a game around `start`.
+///
+/// ```
+/// use standoff::estimate::{SampledClass, estimate};
+/// use standoff::zoo;
+///
+/// let mut made = (zoo::find("bilinear").unwrap().make)();
+/// let found = estimate(&mut made.game, &made.start, 10, 1);
+/// assert_eq!(found.shape, SampledClass::Linear);
+/// assert!((found.constants.l12 - 1.0).abs() < 1e-6);
+/// ```
 pub fn estimate<G: Game>(game: &mut G, start: &Point<G::Real>, samples: u64, seed: u64) -> Estimate {
     let mut sampler = Sampler::new(game, start, seed);
     for _ in 0..samples.max(1) {

@@ -8,6 +8,21 @@ use crate::{Error, Game, Need, Real, Set};
 /// The noise of a step is a pure function of the seed and the step: every gradient of that step carries the same noise, as the
 /// gradients of a mini-batch do, and a continued run meets the same noise as an unbroken one. [`whole`](Game::whole) switches it
 /// off, so what is measured is the exact game.
+///
+/// ```
+/// use standoff::noise::Noisy;
+/// use standoff::{Game, Need, zoo};
+///
+/// let made = (zoo::find("bilinear").unwrap().make)();
+/// let mut game = Noisy::new(made.game, 0.1, 7)?;
+/// let (mut g, mut again) = ([0.0], [0.0]);
+/// game.resample(3);
+/// game.fix(&[0.5], Need::Gradients);
+/// game.grad_x(&[0.25], &mut g);
+/// game.grad_x(&[0.25], &mut again);
+/// assert!(g[0] != 0.25 && g == again);
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Noisy<G> {
     game: G,

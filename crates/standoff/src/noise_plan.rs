@@ -7,14 +7,16 @@
 //! `T = 64 L Delta_g / eps^2`, the same T as without noise. A batch of M independent samples whose gradients have variance `sigma^2`
 //! (of the whole vector) has `E ||noise||^2 = sigma^2 / M`, or less if it is drawn without replacement:
 //!
+//! With a radius r other than 1, eps is divided by the longest step m that X considers: `delta = eps/(12 m)`, as in the plan without noise.
+//!
 //! | answer of y | E of the squared error | batch M |
 //! |---|---|---|
 //! | exact | `sigma^2/M` | `144 sigma^2/eps^2` |
 //! | within `delta/sqrt 2`, noise unbiased given y | `sigma^2/M + delta^2/2` | `288 sigma^2/eps^2` |
 //! | within `delta/2`, noise in any relation to y | `2 sigma^2/M + delta^2/2` | `576 sigma^2/eps^2` |
 
-use crate::plan::{Outer, Plan, Statement, algorithm1, algorithm2};
-use crate::{Constants, Error};
+use crate::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
+use crate::{Constants, Error, Goal};
 
 /// How y answers, and how the noise in x relates to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,16 +112,20 @@ impl NoisePlan {
 #[expect(clippy::type_complexity, reason = "a table with two rows")]
 pub fn noise_plans(
     c: &Constants,
-    eps: f64,
+    goal: impl Into<Goal>,
     sigma: f64,
 ) -> Result<[(&'static str, Result<[NoisePlan; 3], Error>); 2], Error> {
     if !(sigma >= 0.0 && sigma.is_finite()) {
         return Err(Error::Setting { name: "noise", value: sigma, want: "zero or a positive number" });
     }
+    let goal = goal.into();
+    // An error of the gradient in x moves X by at most this much times its length.
+    let reach = goal.reach(c.radius_x.map_or(f64::INFINITY, |r| 2.0 * r));
+    let eps = goal.eps / reach;
     let rows = |plan: Plan, halving: f64| AnswerKind::ALL.map(|a| NoisePlan::new(&plan, halving, (eps, sigma), a));
     // Plain ascent shrinks the gap by 1 - mu/L22 in each step, Algorithm 3 by half in each epoch of N steps.
     let steps = 2.0_f64.ln() / -(-1.0 / (c.l22 / c.mu).max(1.0)).ln_1p();
-    let first = algorithm1(c, eps, Statement::Tightened).map(|plan| rows(plan, steps));
-    let second = algorithm2(c, eps, Statement::Tightened, Outer::Projected).map(|plan| rows(plan, plan.restart));
+    let first = algorithm1(c, goal, Statement::Tightened).map(|plan| rows(plan, steps));
+    let second = algorithm2(c, goal, Statement::Tightened, OuterStep::Projected).map(|plan| rows(plan, plan.restart));
     Ok([("1", first), ("2 projected", second)])
 }

@@ -53,7 +53,7 @@ fn estimates_are_enough_for_a_plan() {
     let mut i = zoo::kink();
     let c = estimate(&mut i.game, &i.start, 30, 1).constants;
     assert!(c.estimated);
-    let p = plan::algorithm2(&c, 1e-2, plan::Statement::Tightened, plan::Outer::Projected).unwrap();
+    let p = plan::algorithm2(&c, 1e-2, plan::Statement::Tightened, plan::OuterStep::Projected).unwrap();
     assert!(p.grad_x().is_finite() && p.grad_x() > 1.0, "{p:?}");
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Imports against the order that are still there: (from, to).
-const EXCEPTIONS: [(&str, &str); 3] = [("inner", "methods"), ("outer", "methods"), ("settings", "methods")];
+const EXCEPTIONS: [(&str, &str); 0] = [];
 
 /// Imports between files of a folder that are still part of a circle: (folder, from, to).
 const FOLDER_EXCEPTIONS: [(&str, &str, &str); 2] = [("formula", "csv", "data"), ("formula", "npy", "data")];

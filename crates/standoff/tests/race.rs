@@ -2,12 +2,12 @@
 
 use standoff::estimate::{SampledClass, estimate};
 use standoff::methods::{METHODS, MethodInfo};
-use standoff::race::{Course, Ending, Heat, Lane, Rules, Score};
+use standoff::race::{Course, Ending, Entrant, Heat, Lane, Rules, Score};
 use standoff::zoo::Class;
-use standoff::{Choice, Game, Need, Settings, StopReason, solve, zoo};
+use standoff::{Game, Need, Settings, StopReason, solve, zoo};
 
-fn method(name: &str) -> &'static MethodInfo {
-    METHODS.iter().find(|m| m.name == name).expect("a method of that name")
+fn method(name: &str) -> Entrant {
+    MethodInfo::find(name).expect("a method of that name").into()
 }
 
 fn course(name: &str) -> Course {
@@ -15,7 +15,7 @@ fn course(name: &str) -> Course {
 }
 
 fn lane(name: &str, game: &str, rules: &Rules) -> Lane {
-    Heat { course: &course(game), method: method(name) }.run(rules).expect("the zoo's games can be made")
+    Heat { course: &course(game), method: &method(name) }.run(rules).expect("the zoo's games can be made")
 }
 
 fn rules(eps: &[f64], max_gradients: u64) -> Rules {
@@ -29,8 +29,8 @@ fn a_score_is_what_a_solve_of_its_own_would_have_cost() {
         let raced = lane(name, "trap", &rules(&eps, 100_000));
         for (e, score) in eps.iter().zip(&raced.scores) {
             let mut game = zoo::trap();
-            let choice = Choice::named(name).with(game.constants.unwrap());
-            let settings = Settings { max_gradients: 100_000, method: choice, ..Settings::eps(*e) };
+            let method = MethodInfo::find(name).unwrap().method(&game.constants.into()).unwrap();
+            let settings = Settings { max_gradients: 100_000, method, ..Settings::eps(*e) };
             let alone = solve(&mut game.game, &game.start, &settings).unwrap();
             assert_eq!(score.calls, alone.calls, "{name} at {e}");
             assert_eq!(score.value, alone.value);
@@ -94,7 +94,7 @@ fn constants_nobody_stated_are_estimated_and_marked() {
         Ok(instance)
     };
     let course = Course::new("bare trap", "trap", bare);
-    let run = |name| Heat { course: &course, method: method(name) }.run(&rules(&[1e-2], 100_000)).unwrap();
+    let run = |name| Heat { course: &course, method: &method(name) }.run(&rules(&[1e-2], 100_000)).unwrap();
     let with = run("gdmax");
     assert!(with.estimated, "gdmax needs constants");
     assert_eq!(with.scores[0].ending, Ending::Converged, "{with:?}");
@@ -105,7 +105,7 @@ fn constants_nobody_stated_are_estimated_and_marked() {
     }
     // With noise it cannot search for its steps.
     let noisy = Rules { noise: 0.1, ..rules(&[1e-2], 1000) };
-    assert!(Heat { course: &course, method: method("multistep") }.run(&noisy).unwrap().estimated);
+    assert!(Heat { course: &course, method: &method("multistep") }.run(&noisy).unwrap().estimated);
 }
 #[test]
 fn every_family_makes_another_game_of_every_seed() {

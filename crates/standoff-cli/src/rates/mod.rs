@@ -5,19 +5,10 @@ pub(crate) mod table;
 
 use anyhow::{Result, anyhow, bail};
 use standoff::methods::{METHODS, MethodInfo};
-use standoff::race::{Course, Ending, Heat, Rules, Slope, fit};
+use standoff::race::{Course, Ending, Entrant, Heat, Rules, Slope, fit};
 use standoff::zoo;
 
 use crate::race::pool::Pool;
-
-/// What the theorems bound a method's slope by: gradients of both players, and gradients in x.
-const BOUNDS: &[(&str, f64, f64)] = &[
-    ("multistep", 2.0, 2.0),
-    ("regularised", 3.5, 3.0),
-    ("frank-wolfe", 3.5, 3.0),
-    ("fastnash", 2.5, 2.5),
-    ("auto", 3.5, 3.0),
-];
 
 /// One method on one game over all accuracies.
 #[derive(Debug)]
@@ -109,19 +100,21 @@ pub(crate) fn measure(games: &[String], methods: &[String], rules: &Rules, pool:
     Ok(studies)
 }
 
-/// The methods with a bound, by name or all of them.
-fn bounded(names: &[String]) -> Result<Vec<&'static MethodInfo>> {
-    let known = || BOUNDS.iter().map(|b| b.0);
-    if let Some(name) = names.iter().find(|n| *n != "all" && known().all(|k| k != **n)) {
-        bail!("no theorem bounds `{name}` here; those with a bound are {}", known().collect::<Vec<_>>().join(", "));
+/// The methods whose slope a theorem bounds, by name or all of them.
+fn bounded(names: &[String]) -> Result<Vec<Entrant>> {
+    let known = || METHODS.iter().filter(|m| m.theorem.is_some());
+    if let Some(name) = names.iter().find(|n| *n != "all" && known().all(|k| k.name != **n)) {
+        let all = known().map(|m| m.name).collect::<Vec<_>>().join(", ");
+        bail!("no theorem bounds `{name}` here; those with a bound are {all}");
     }
-    let asked = |m: &&MethodInfo| known().any(|k| k == m.name && names.iter().any(|n| n == "all" || n == k));
-    Ok(METHODS.iter().filter(asked).collect())
+    let asked = |m: &&MethodInfo| names.iter().any(|n| n == "all" || n == m.name);
+    Ok(known().filter(asked).map(Entrant::from).collect())
 }
 
 fn study(heat: &Heat<'_>, counts: Vec<Count>) -> Study {
     let method = heat.method.name;
-    let bound = BOUNDS.iter().find(|b| b.0 == method).map_or((f64::NAN, f64::NAN), |b| (b.1, b.2));
+    let theorem = MethodInfo::find(method).ok().and_then(|m| m.theorem);
+    let bound = theorem.map_or((f64::NAN, f64::NAN), |t| (t.both, t.x));
     let slope = |of: fn(&Count) -> u64| {
         let points: Vec<(f64, f64)> =
             counts.iter().filter(|c| c.converged()).map(|c| (c.eps, of(c).max(1) as f64)).collect();

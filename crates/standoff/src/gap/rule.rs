@@ -78,7 +78,7 @@ impl ThresholdRule for SimplexRule {
         f64::NEG_INFINITY
     }
 
-    /// It has come down from above, and its height is concave in tau.
+    /// Its height above the threshold, `p - tau g - m(tau)`, is concave in tau and not negative at 0: once negative, always negative.
     #[inline(always)]
     fn is_gone(self, _: &PathEntry, _: f64) -> bool {
         true
@@ -112,7 +112,8 @@ impl ThresholdRule for L1Rule {
         -tau * self.steepest
     }
 
-    /// As on the simplex, unless it has yet to pass 0: then it must be falling there.
+    /// As on the simplex, unless it has yet to pass 0. Its absolute value grows at the rate `|g|` from there, and what it is compared with,
+    /// `m + tau steepest`, at least at the rate `rising + steepest`, because `m` is convex in tau.
     #[inline(always)]
     fn is_gone(self, e: &PathEntry, rising: f64) -> bool {
         e.start >= 0.0 || e.slope - self.steepest <= rising

@@ -51,6 +51,11 @@ impl Sums {
         Self { length2: f64::INFINITY, support: f64::INFINITY, ..Self::default() }
     }
 
+    /// The upper bound that `n` proves, with what rounding may have taken from it.
+    pub(super) fn bound(&self, radius: f64) -> f64 {
+        radius * self.residual2.sqrt() + self.support + self.doubt
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.length2 += other.length2;
         self.gain += other.gain;

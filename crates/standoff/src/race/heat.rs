@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::Course;
 use super::log::Log;
 use super::movement::Watched;
 use super::reading::{self, Ending};
-use crate::methods::MethodInfo;
+use super::{Course, Entrant};
 use crate::noise::Noisy;
-use crate::{Calls, Certificate, Choice, Constants, Error, Record, Settings, solve_with};
+use crate::{Calls, Certificate, Constants, Error, Record, Settings, solve_with};
 
 /// What every entry gets.
 #[derive(Debug, Clone)]
@@ -92,12 +91,8 @@ pub struct Heat<'a> {
     /// The game.
     pub course: &'a Course,
     /// The method.
-    pub method: &'static MethodInfo,
+    pub method: &'a Entrant,
 }
-
-/// Methods that do not look at eps: a run to the smallest one passes the others on its way, at the same counts as a run of its own.
-const BLIND_TO_EPS: &[&str] =
-    &["gda", "agda", "extragradient", "ogda", "negative-momentum", "hibsa", "smoothed-gda", "ds-gda", "tiada"];
 
 impl Heat<'_> {
     /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.
@@ -106,7 +101,7 @@ impl Heat<'_> {
         let known = self.course.constants(self.needs_constants(rules), rules.seed)?;
         let mut scores = Vec::with_capacity(rules.eps.len());
         let mut curve = (f64::INFINITY, Vec::new());
-        let group = if BLIND_TO_EPS.contains(&self.method.name) { rules.eps.len() } else { 1 };
+        let group = if self.method.eps_matters { 1 } else { rules.eps.len() };
         for eps in rules.eps.chunks(group.max(1)) {
             let (found, drawn) = self.solve(eps, known, rules)?;
             let smallest = eps.iter().copied().fold(f64::INFINITY, f64::min);
@@ -125,9 +120,8 @@ impl Heat<'_> {
         })
     }
 
-    /// Without constants `multistep` searches for its steps, which noise would mislead: then it is given constants.
     fn needs_constants(&self, rules: &Rules) -> bool {
-        self.method.needs_constants || (rules.noise != 0.0 && self.method.name == "multistep")
+        if rules.noise == 0.0 { self.method.needs_constants } else { self.method.needs_constants_in_noise }
     }
 
     /// One run, to the smallest of these accuracies.
@@ -144,15 +138,13 @@ impl Heat<'_> {
             }
             instance.game = Box::new(Noisy::new(instance.game, rules.noise, rules.seed)?);
         }
-        let choice = Choice { constants: known, ..Choice::named(self.method.name) };
         let settings = Settings {
             eps: eps.iter().copied().fold(f64::INFINITY, f64::min),
             max_gradients: rules.max_gradients,
             interrupt: rules.interrupt.clone(),
-            method: choice,
             ..Settings::default()
         };
-        let mut method = match settings.method.build(&instance.game, &settings) {
+        let mut method = match self.method.build(&instance.game, known, settings.goal()) {
             Ok(method) => Watched::new(method),
             Err(error) => return refuse(error),
         };

@@ -4,6 +4,7 @@
 //! threads and gets the same numbers, the seconds aside. Nothing here starts a thread.
 
 mod course;
+mod entrant;
 mod heat;
 mod log;
 mod movement;
@@ -13,6 +14,7 @@ mod slope;
 mod summary;
 
 pub use course::Course;
+pub use entrant::{BoxedGame, Entrant};
 pub use heat::{Curve, Heat, Lane, Rules, Score};
 pub use reading::Ending;
 pub use slope::{Slope, fit};

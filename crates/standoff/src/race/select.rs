@@ -1,20 +1,20 @@
 //! Who runs: methods by name, games from the zoo or from elsewhere, families by seeds.
 
-use super::Course;
+use super::{Course, Entrant};
 use crate::error::nearest;
 use crate::methods::{METHODS, MethodInfo};
-use crate::{Choice, Error, zoo};
+use crate::{Error, zoo};
 
 /// Stands for everything there is.
 const ALL: &str = "all";
 
 /// The methods of these names, in the order of the table of methods.
-pub fn methods(names: &[String]) -> Result<Vec<&'static MethodInfo>, Error> {
+pub fn methods(names: &[String]) -> Result<Vec<Entrant>, Error> {
     for name in names.iter().filter(|n| *n != ALL) {
-        Choice::named(name).info()?;
+        MethodInfo::find(name)?;
     }
     let asked = |m: &&MethodInfo| names.iter().any(|n| n == ALL || n == m.name);
-    Ok(METHODS.iter().filter(asked).collect())
+    Ok(METHODS.iter().filter(asked).map(Entrant::from).collect())
 }
 
 /// Games of the zoo by name, each once; `other` is asked for what is not there, such as files.

@@ -2,7 +2,7 @@
 //! compiles and nothing of it can run.
 
 use super::matrix::{GivenRows, Matrix};
-use super::{ConvexSet, refuse};
+use super::{ConvexSet, PathPoint, refuse};
 use crate::{Error, Real};
 
 /// `A z <= b`, which this build does not have: the feature `polyhedron` is off, and no value of this type exists.
@@ -39,6 +39,14 @@ impl NoPolyhedron {
 
     /// How far `z` is beyond the worst of the inequalities.
     pub fn violation(&self, _: &[f64]) -> f64 {
+        match *self {}
+    }
+
+    pub(crate) fn follow(&self, _: &[f64], _: &[f64], _: PathPoint<'_>) {
+        match *self {}
+    }
+
+    pub(super) fn forget(&self) {
         match *self {}
     }
 

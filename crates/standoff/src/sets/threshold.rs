@@ -1,9 +1,15 @@
 //! Projection onto the simplex and the l1 ball: `z_i = max(v_i - tau, 0)` with the one `tau` that makes the sum right.
 //!
-//! Newton's method on `sum_i max(v_i - tau, 0) - scale`, a convex decreasing function of tau: from the left of the root
-//! it only moves right, the entries above tau only become fewer, and once their number stays the same tau is exact.
-//! Any part of the entries gives a bound on tau from below, so one pass with a small buffer of candidates settles most
-//! inputs; only those with thousands of entries above tau take passes over all of them.
+//! The conditions of the projection onto `z >= 0, sum z = scale` are `z_i = v_i - tau + l_i`, `l_i >= 0`, `l_i z_i = 0`, with a multiplier
+//! `tau` of the sum: hence the form above, and `phi(tau) = sum_i max(v_i - tau, 0) - scale = 0`. In the l1 ball (for `v` outside) the same
+//! holds for absolute values. `phi` is convex and decreasing with slope `-count`, `count` the number of entries above tau. Newton's method,
+//! `tau <- tau + phi(tau)/count`, starts left of the root, at `max v - scale`: a tangent lies below `phi`, so it never passes the root,
+//! the entries above tau only become fewer, and once their number stays the same `phi` was linear and tau is exact.
+//!
+//! Leaving entries out makes `phi` smaller, so the threshold of any part of the entries is a bound on tau from below: one pass with a
+//! small buffer of candidates settles most inputs, and only those with thousands of entries above tau take passes over all of them.
+//!
+//! `gap/threshold.rs` follows the threshold along a whole path of projections, in terms of steps; the two explain each other there.
 
 use super::passes::{CHUNK, Excess, LANES, LargestAndSum, ShiftedView, Shrink, Skip};
 use crate::{Real, simd};
