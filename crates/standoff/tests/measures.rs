@@ -5,6 +5,7 @@ use standoff::curvature::{CurvatureSettings, look};
 use standoff::formula::FormulaGame;
 use standoff::gap::{Ask, Gauge, Side};
 use standoff::measures::{Assumptions, ConvexityAssumption, measure};
+use standoff::methods::{AnyMethod, NamedParameters};
 use standoff::sets::Matrix;
 use standoff::{
     Certificate, Claim, Constants, Game, Need, Point, Proof, Set, Settings, StopReason, certify, radius, solve, verify,
@@ -188,8 +189,11 @@ fn an_infinite_radius_is_refused_on_unbounded_sets() {
 fn solving_with_an_infinite_radius_bounds_the_duality_gap() {
     for method in ["auto", "extragradient"] {
         let mut made = (zoo::find("matrix-2x2").unwrap().make)();
-        let settings =
-            Settings { radius: f64::INFINITY, method: standoff::Choice::named(method), ..Settings::eps(1e-6) };
+        let settings = Settings {
+            radius: f64::INFINITY,
+            method: AnyMethod::named(method, &NamedParameters::default()).unwrap(),
+            ..Settings::eps(1e-6)
+        };
         let solution = solve(&mut made.game, &made.start, &settings).unwrap();
         assert_eq!(solution.reason, StopReason::Converged, "{method}");
         assert!(radius::covers(made.game.x_set(), solution.certificate.radius));

@@ -1,7 +1,8 @@
 //! The table `[batch]`: what is refused, and what runs on batches.
 
 use standoff::formula::FormulaGame;
-use standoff::{Choice, Constants, Game, Settings, StopReason, solve};
+use standoff::methods::{AnyMethod, Multistep};
+use standoff::{Constants, Game, Settings, StopReason, solve};
 
 const HEAD: &str = "[min.w]\ndim = 2\nset = { ball = { radius = 5.0 } }\n[max.y]\nlower = -1\nupper = 1\n\
                     [data]\nA = [[1, 2], [3, -1], [0, 1], [2, 2]]\nb = [1, 0, -2, 3]\nc = [1, 2]\n";
@@ -66,9 +67,10 @@ fn methods_that_need_exact_gradients_refuse_batches() {
     let mut game = read("mean((A @ w - b)^2) - y^2 + 0.1*y*w[0]", OVER).unwrap();
     let start = game.start();
     for method in ["auto", "extragradient", "fastnash"] {
-        let settings = Settings { method: Choice::named(method).with(Constants::default()), ..Settings::eps(0.1) };
+        let method = AnyMethod::named(method, &Some(Constants::default()).into()).unwrap();
+        let settings = Settings { method, ..Settings::eps(0.1) };
         let error = solve(&mut game, &start, &settings).unwrap_err().to_string();
-        assert!(error.contains("draws batches") && error.contains("multistep"), "{method}: {error}");
+        assert!(error.contains("draws batches") && error.contains("multistep"), "{error}");
     }
 }
 
@@ -77,8 +79,11 @@ fn a_run_on_batches_is_certified_on_all_rows() {
     let objective = "mean((A @ w - b)^2) - y^2 + 0.1*y*w[0]";
     let constants = Constants { l11: 12.0, l12: 0.1, l22: 2.0, mu: 2.0, ..Constants::default() };
     // The noise does not vanish, so only a loose eps is met by chance; the certificate is of the whole sum all the same.
-    let settings =
-        Settings { method: Choice::named("multistep").with(constants), max_gradients: 200_000, ..Settings::eps(0.5) };
+    let settings = Settings {
+        method: Multistep { constants: Some(constants), ..Multistep::default() }.into(),
+        max_gradients: 200_000,
+        ..Settings::eps(0.5)
+    };
     let run = || {
         let mut game = read(objective, "over = [\"A\", \"b\"]\nsize = 3\nseed = 7").unwrap();
         let start = game.start();
