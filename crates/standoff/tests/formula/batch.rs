@@ -54,7 +54,7 @@ fn a_batch_table_is_checked() {
         ("over = [\"A\", \"b\"]\nsize = 5", "from 1 to 4"),
         ("over = [\"A\", \"b\"]\nsize = 2\nseed = 0.5", "whole number"),
         ("over = [\"A\", \"b\"]\nsize = 2\nboth = 1", "true or false"),
-        ("over = [\"A\"]\nsize = 2", "does not fit"),
+        ("over = [\"A\"]\nsize = 2", "only numbers may"),
         ("ower = [\"A\"]\nsize = 2", "did you mean `over`?"),
     ] {
         let error = read(objective, batch).unwrap_err();
