@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use standoff::methods::MethodInfo;
-use standoff::race::{Course, Entrant, Heat, Rules};
+use standoff::race::{BenchmarkGame, Entrant, Rules, Trial};
 use standoff::{Error, Game, Method, Need, Oracle, Point, Settings, StopReason, Visitor, solve_with, zoo};
 
 /// Each player moves towards its best response to the mixture that the other has played so far.
@@ -45,10 +45,11 @@ fn main() -> Result<(), Error> {
         let zeros = Point { x: vec![0.0; game.x_set().dim()], y: vec![0.0; game.y_set().dim()] };
         Ok(Box::new(FictitiousPlay { round: 0, slope: zeros.clone(), best: zeros }))
     });
-    let course = Course::from(zoo::find("rps").expect("a game of the zoo"));
+    let benchmark = BenchmarkGame::from(zoo::find("rps").expect("a game of the zoo"));
     for method in [own, Entrant::from(MethodInfo::find("extragradient")?)] {
-        let lane = Heat { course: &course, method: &method }.run(&Rules { eps: vec![5e-2], ..Rules::default() })?;
-        println!("{}: {:?} gradients", lane.method, lane.scores[0].gradients());
+        let result =
+            Trial { benchmark: &benchmark, method: &method }.run(&Rules { eps: vec![5e-2], ..Rules::default() })?;
+        println!("{}: {:?} gradients", result.method, result.scores[0].gradients());
     }
     Ok(())
 }

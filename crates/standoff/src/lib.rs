@@ -46,6 +46,7 @@ mod settings;
 mod solution;
 mod solve;
 mod stop;
+#[cfg(feature = "formula")]
 mod threads;
 mod training;
 

@@ -10,7 +10,7 @@ use super::graph::MOST_NUMBERS;
 use super::place::short;
 use super::reader::{Field, as_number};
 use super::shape::Shape;
-use super::{csv, npy};
+use super::{OpenedFile, csv, npy};
 use crate::Error;
 use crate::error::nearest;
 
@@ -44,7 +44,7 @@ impl Array {
 }
 
 /// Opens a file named in the game.
-pub(super) type Open<'l> = dyn FnMut(&str) -> Result<Box<dyn Read>, String> + 'l;
+pub(super) type Open<'l> = dyn FnMut(&str) -> OpenedFile + 'l;
 
 /// Where numbers come from: written in place, in a file, or an entry of `[data]`.
 pub(super) struct Source<'l> {

@@ -53,6 +53,9 @@ use std::sync::Arc;
 use crate::enclosure::{EnclosedGradients, Precision, Slopes};
 use crate::{Constants, Error, Game, Need, Point, Set};
 
+/// A reader of a data file, or why there is none.
+pub type OpenedFile = Result<Box<dyn Read>, String>;
+
 /// A variable of a game file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable {
@@ -122,10 +125,7 @@ impl FormulaGame {
     /// assert_eq!(game.min_variables().len(), 1);
     /// # Ok::<(), standoff::Error>(())
     /// ```
-    pub fn from_readers(
-        text: &str,
-        open: &mut dyn FnMut(&str) -> Result<Box<dyn Read>, String>,
-    ) -> Result<Self, Error> {
+    pub fn from_readers(text: &str, open: &mut dyn FnMut(&str) -> OpenedFile) -> Result<Self, Error> {
         file::read(text, open)
     }
 

@@ -136,7 +136,7 @@ pub enum Side {
 /// use standoff::gap::{Ask, Gauge, Side};
 ///
 /// // At the upper end of an interval the maximising player gains nothing by a gradient that points outwards.
-/// let set = Set::interval(0.0, 1.0)?;
+/// let set = Set::<f64>::interval(0.0, 1.0)?;
 /// let mut gauge = Gauge::default();
 /// assert_eq!(gauge.measure(&set, &[1.0], &[2.0], Side::Max, Ask::Exact).upper, 0.0);
 /// // The minimising player goes down by the whole length and gains 2, rounding aside.
@@ -191,6 +191,7 @@ impl<R: Real> Gauge<R> {
         let (gap, stepped) = self.bounds(set, point, grad, (side, ask));
         if !stepped {
             self.step.fill(R::default());
+            self.path.make_room(set);
         }
         gap
     }

@@ -135,6 +135,17 @@ impl<R: Real> Path<R> {
         true
     }
 
+    /// Takes the memory that [`prepare`](Self::prepare) will need: a run whose first gradients are zero takes it at once too.
+    pub(super) fn make_room(&mut self, set: &Set<R>) {
+        let (leaves, crowd) = count_leaves(set);
+        self.parts.reserve(leaves.saturating_sub(self.parts.len()));
+        self.vectors.w.resize(set.dim(), 0.0);
+        self.vectors.base.resize(set.dim(), 0.0);
+        let crowd = if crowd { set.dim() } else { 0 };
+        self.vectors.kept_w.resize(crowd, 0.0);
+        self.vectors.kept_base.resize(crowd, 0.0);
+    }
+
     /// Where on the path the best upper bound was found (0: nowhere, infinite: at its limit), and the multipliers of all polyhedra's rows.
     pub(super) fn proof(&self) -> (f64, &[f64]) {
         (self.proof_tau, &self.proof_multipliers)
@@ -369,5 +380,16 @@ fn leaf<'s, R: Real>(set: &'s Set<R>, index: &mut usize) -> Option<&'s Set<R>> {
             *index -= 1;
             None
         }
+    }
+}
+
+/// How many sets a product is made of, and whether one is a simplex or an l1 ball.
+fn count_leaves<R: Real>(set: &Set<R>) -> (usize, bool) {
+    match set {
+        Set::Product(p) => {
+            p.parts().iter().map(count_leaves).fold((0, false), |(n, any), (m, one)| (n + m, any || one))
+        }
+        Set::Simplex(_) | Set::L1Ball(_) => (1, true),
+        _ => (1, false),
     }
 }

@@ -20,7 +20,8 @@ const DEPENDENT: f64 = 1e-9;
 const SHORT: f64 = 0.1;
 /// As in `active.rs`: a row is violated beyond this, relative to the size of the numbers in it.
 const VIOLATED: f64 = 1e-14;
-/// As in `active.rs`: a row that depends on the active rows is passed over when it misses by no more than this.
+/// As in `active.rs`: a row that depends on the active rows (is parallel to them up to `DEPENDENT`) is passed over when it misses by no
+/// more than this, relative to the size of the numbers in it.
 const ROUNDING: f64 = 1e-11;
 /// A multiplier is negative below this, relative to the size of the numbers that it is computed from.
 const NEGATIVE: f64 = 4.0 * f64::EPSILON;

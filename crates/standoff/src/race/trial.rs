@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use super::log::Log;
 use super::movement::Watched;
 use super::reading::{self, Ending};
-use super::{Course, Entrant};
+use super::{BenchmarkGame, Entrant};
 use crate::noise::Noisy;
 use crate::{Calls, Certificate, Constants, Error, Record, Settings, solve_with};
 
@@ -70,7 +70,7 @@ pub type Curve = Vec<(u64, f64)>;
 
 /// One method on one game: its scores, and how the gap fell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lane {
+pub struct TrialResult {
     /// The game.
     pub game: String,
     /// What the game is an instance of.
@@ -87,18 +87,18 @@ pub struct Lane {
 
 /// One method on one game, to be run.
 #[derive(Debug, Clone, Copy)]
-pub struct Heat<'a> {
+pub struct Trial<'a> {
     /// The game.
-    pub course: &'a Course,
+    pub benchmark: &'a BenchmarkGame,
     /// The method.
     pub method: &'a Entrant,
 }
 
-impl Heat<'_> {
+impl Trial<'_> {
     /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.
     /// An error is a game that cannot be made; a method that refuses the game is an ending.
-    pub fn run(&self, rules: &Rules) -> Result<Lane, Error> {
-        let known = self.course.constants(self.needs_constants(rules), rules.seed)?;
+    pub fn run(&self, rules: &Rules) -> Result<TrialResult, Error> {
+        let known = self.benchmark.constants(self.needs_constants(rules), rules.seed)?;
         let mut scores = Vec::with_capacity(rules.eps.len());
         let mut curve = (f64::INFINITY, Vec::new());
         let group = if self.method.eps_matters { 1 } else { rules.eps.len() };
@@ -110,9 +110,9 @@ impl Heat<'_> {
             }
             scores.extend(found);
         }
-        Ok(Lane {
-            game: self.course.name.clone(),
-            family: self.course.family.clone(),
+        Ok(TrialResult {
+            game: self.benchmark.name.clone(),
+            family: self.benchmark.family.clone(),
             method: self.method.name,
             estimated: known.is_some_and(|c| c.estimated),
             scores,
@@ -130,7 +130,7 @@ impl Heat<'_> {
             let score = |eps: &f64| Score::blank(*eps, Ending::Refused(error.clone()));
             Ok((eps.iter().map(score).collect(), Curve::new()))
         };
-        let mut instance = self.course.make()?;
+        let mut instance = self.benchmark.make()?;
         if rules.noise != 0.0 {
             if !self.method.noise {
                 let why = "its line search, or the test it trusts, needs gradients without noise".to_owned();
