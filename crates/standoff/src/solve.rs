@@ -20,7 +20,7 @@ pub fn solve_with<G: Game>(
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Solution<G::Real>, Error> {
-    settings.check()?;
+    let settings = &settings.on(game)?;
     let mut clock = Clock::start();
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
