@@ -17,6 +17,28 @@ pub enum Need {
 /// The inner player moves many times per outer step, so `x` is fixed first and everything else is asked at that `x`.
 /// A value that is not finite means "outside the domain of f": line searches step back from it, fixed-step methods end
 /// with [`StopReason::NonFinite`](crate::StopReason::NonFinite).
+///
+/// ```
+/// use standoff::{Game, Need, Point, Set, Error};
+///
+/// /// x y on a square.
+/// struct Bilinear(Set<f64>, f64);
+///
+/// impl Game for Bilinear {
+///     type Real = f64;
+///     fn x_set(&self) -> &Set<f64> { &self.0 }
+///     fn y_set(&self) -> &Set<f64> { &self.0 }
+///     fn fix(&mut self, x: &[f64], _: Need) { self.1 = x[0]; }
+///     fn value(&mut self, y: &[f64]) -> f64 { self.1 * y[0] }
+///     fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 { out[0] = y[0]; self.value(y) }
+///     fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 { out[0] = self.1; self.value(y) }
+/// }
+///
+/// let mut game = Bilinear(Set::interval(-1.0, 1.0)?, 0.0);
+/// let found = standoff::solve(&mut game, &Point::new(&[0.7], &[-0.3]), &Default::default())?;
+/// assert!(found.certificate.proves(1e-3));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 pub trait Game {
     /// How the entries of `x`, `y` and the gradients are stored.
     type Real: Real;
@@ -45,6 +67,11 @@ pub trait Game {
         false
     }
 
+    /// Whether `f` is linear in `x`: with [`linear_in_y`](Game::linear_in_y) the duality gap needs no assumption.
+    fn linear_in_x(&self) -> bool {
+        false
+    }
+
     /// `f` and both gradients at a pair with rigorous bounds of their errors, for a proof; `None` when the game has no such bounds.
     /// `slopes` are to be used at kinks that are met exactly.
     fn enclose(
@@ -66,6 +93,11 @@ pub trait Game {
     /// than they return. Line searches take differences up to this for rounding.
     fn value_error(&self) -> f64 {
         0.0
+    }
+
+    /// Whether [`resample`](Game::resample) draws batches: methods that need exact gradients then refuse the game.
+    fn draws_batches(&self) -> bool {
+        false
     }
 
     /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
@@ -112,6 +144,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
         (**self).linear_in_y()
     }
 
+    fn linear_in_x(&self) -> bool {
+        (**self).linear_in_x()
+    }
+
     fn enclose(&mut self, z: &Point<Self::Real>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {
         (**self).enclose(z, precision, slopes)
     }
@@ -124,6 +160,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
         (**self).value_error()
     }
 
+    fn draws_batches(&self) -> bool {
+        (**self).draws_batches()
+    }
+
     fn resample(&mut self, step: u64) -> bool {
         (**self).resample(step)
     }
@@ -134,6 +174,13 @@ impl<G: Game + ?Sized> Game for Box<G> {
 }
 
 /// A pair `(x, y)`.
+///
+/// ```
+/// use standoff::Point;
+///
+/// let z = Point::new(&[1.0, 2.0], &[0.5]);
+/// assert_eq!((z.x.len(), z.y.len()), (2, 1));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point<R> {
     /// The minimising player (the paper's theta).

@@ -4,16 +4,31 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::methods::Choice;
+use crate::methods::AnyMethod;
 use crate::oracle::Limits;
-use crate::{Error, Record, StopReason};
+use crate::{Error, Game, Goal, Method, Record, StopReason};
 
-/// When a run is done, and what it may cost.
+/// When a run is done, what it may cost, and the method.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use standoff::Settings;
+/// use standoff::methods::Extragradient;
+///
+/// let settings = Settings {
+///     method: Extragradient { step: Some(0.1) }.into(),
+///     max_gradients: 20_000,
+///     time_limit: Some(Duration::from_secs(60)),
+///     ..Settings::eps(1e-4)
+/// };
+/// assert_eq!(settings.radius, 1.0);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Converged once X and Y are proven to be at most this.
     pub eps: f64,
-    /// The longest step the certificate considers.
+    /// The longest step the certificate considers. Infinite: steps of any length, if both sets are bounded ([`crate::radius`]).
     pub radius: f64,
     /// Most outer iterations.
     pub max_iterations: u64,
@@ -25,8 +40,8 @@ pub struct Settings {
     pub check_every: u64,
     /// Set from outside (Ctrl-C) to end the run with the best point so far.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Which method, with its constants and parameters.
-    pub method: Choice,
+    /// The method, with its parameters. For one of your own, see [`solve_with`](crate::solve_with).
+    pub method: AnyMethod,
 }
 
 impl Default for Settings {
@@ -39,7 +54,7 @@ impl Default for Settings {
             time_limit: None,
             check_every: 1,
             interrupt: None,
-            method: Choice::default(),
+            method: AnyMethod::default(),
         }
     }
 }
@@ -50,14 +65,32 @@ impl Settings {
         Self { eps, ..Self::default() }
     }
 
+    /// What the run asks for.
+    pub fn goal(&self) -> Goal {
+        Goal { eps: self.eps, radius: self.radius }
+    }
+
+    /// The method, ready for a game. Its parameters are checked here.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        self.method.build(game, self.goal())
+    }
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         let positive = |name, value: f64| {
             let fine = value > 0.0 && value.is_finite();
             if fine { Ok(()) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
         };
         positive("eps", self.eps)?;
-        positive("radius", self.radius)?;
+        if self.radius != f64::INFINITY {
+            positive("radius", self.radius)?;
+        }
         positive("check_every", self.check_every as f64)
+    }
+
+    /// These settings for a game: checked, and an infinite radius replaced by one that covers both sets.
+    pub(crate) fn on<G: Game + ?Sized>(&self, game: &G) -> Result<Self, Error> {
+        self.check()?;
+        Ok(Self { radius: crate::radius::resolve(game, self.radius)?, ..self.clone() })
     }
 
     /// The limits that inner loops check too.

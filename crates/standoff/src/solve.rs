@@ -1,18 +1,18 @@
 //! THE loop. It judges the pair that the theorems speak of: x, and the y that has just answered it.
 
 use crate::measure::{Candidate, Clock, Meter};
-use crate::methods::Method;
+use crate::method::Method;
 use crate::observe::Observer;
 use crate::solution::Best;
 use crate::{Error, Game, Oracle, Point, Real, Settings, Solution, StopReason};
 
-/// Solves a game from a start, with the method named in the settings.
+/// Solves a game from a start, with the method of the settings.
 pub fn solve<G: Game>(game: &mut G, start: &Point<G::Real>, settings: &Settings) -> Result<Solution<G::Real>, Error> {
-    let mut method = settings.method.build(game, settings)?;
+    let mut method = settings.build(game)?;
     solve_with(game, start, method.as_mut(), settings, &mut ())
 }
 
-/// As [`solve`], with a method of one's own and somebody listening.
+/// As [`solve`], with a method of your own and an observer.
 pub fn solve_with<G: Game>(
     game: &mut G,
     start: &Point<G::Real>,
@@ -20,17 +20,21 @@ pub fn solve_with<G: Game>(
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Solution<G::Real>, Error> {
-    settings.check()?;
+    let settings = &settings.on(game)?;
     let mut clock = Clock::start();
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
-    let mut meter = Meter::new(&z, settings);
+    let mut meter = Meter::new(settings);
     meter.refuse_bad_start(&mut f, &z)?;
     let mut best = Best::new(&z);
     let mut iteration = 0;
+    // The reason why the method cannot go on, once there is one; the pair it leaves is still measured.
+    let mut ended = None;
     loop {
-        f.resample(iteration);
-        let mut ended = method.answer(&mut f, &mut z).err();
+        if ended.is_none() {
+            f.resample(iteration);
+            ended = method.answer(&mut f, &mut z).err();
+        }
         let last_pair = ended.is_some() || iteration >= settings.max_iterations;
         if last_pair || iteration % settings.check_every == 0 {
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
@@ -50,18 +54,7 @@ pub fn solve_with<G: Game>(
             }
         }
         iteration += 1;
-        if let Err(reason) = f.budget().and_then(|()| method.advance(&mut f, &mut z)) {
-            let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
-            best.keep(&z, &record);
-            observer.record(&record);
-            if record.certificate.proves(settings.eps)
-                && let Candidate::Ends(pair, reason) = meter.judge(&mut f, &z, &record)?
-            {
-                return Ok(Solution::new(*pair, reason, clock.wall()));
-            }
-            let reason = settings.failed(&record).unwrap_or(reason);
-            return best.certified(reason, &record, &mut (f, meter), clock.wall());
-        }
+        ended = f.budget().and_then(|()| method.advance(&mut f, &mut z)).err();
     }
 }
 
@@ -75,6 +68,8 @@ pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G
         if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
             return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
         }
+        // A run does not depend on earlier ones.
+        set.forget();
         set.project(v);
     }
     Ok(z)

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
 use standoff::zoo::lqr::{DMatrix, LqrGame, Order, eigenvalue_range};
-use standoff::{Choice, Settings, Solution, StopReason, solve};
+use standoff::{Settings, Solution, StopReason, solve};
 
 use crate::number::{count, duration, plural, short};
 use crate::report::{certificate, gap_json, label};
@@ -80,12 +80,8 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
     };
     let order = if args.order == OrderName::Policy { Order::PolicyMinimises } else { Order::CostMinimises };
     let mut game = task.game(order)?;
-    let settings = Settings {
-        max_gradients: args.max_grads,
-        interrupt: Some(interrupt::flag()?),
-        method: Choice::default(),
-        ..Settings::eps(args.eps)
-    };
+    let settings =
+        Settings { max_gradients: args.max_grads, interrupt: Some(interrupt::flag()?), ..Settings::eps(args.eps) };
     let start = game.start();
     let solution = solve(&mut game, &start, &settings)?;
     let found = Found::new(&task, &game, &solution);

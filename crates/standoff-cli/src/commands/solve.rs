@@ -6,14 +6,17 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, ValueHint};
-use standoff::methods::METHODS;
-use standoff::{Choice, Constants, Mode, Observer, Record, Settings, StopReason, solve_with};
+use standoff::curvature::CurvatureSettings;
+use standoff::measures::Assumptions;
+use standoff::methods::{METHODS, Mode, NamedParameters};
+use standoff::{AnyMethod, Constants, Observer, Record, Settings, Solution, StopReason, solve_with};
 
+use crate::extra::Extra;
 use crate::live::LiveLine;
 use crate::point::PointFile;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::source::{Loaded, Source};
+use crate::source::{Loaded, Source, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};
 
@@ -35,6 +38,7 @@ Examples:
   standoff solve zoo:kink --method regularised --trace kink.csv
   standoff solve game.toml --start result.json --time-limit 60
   standoff solve game.toml --proof-file proof.json && python3 tools/check_proof.py proof.json
+  standoff solve game.toml --radius inf
   standoff solve game.toml --method multistep --constants L11=5.1,L12=2.9,L22=2,mu=2
 
 Ctrl-C ends the run with the best point so far; a second one ends at once.")]
@@ -51,8 +55,8 @@ pub(crate) struct SolveArgs {
     #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
     eps: f64,
 
-    /// The longest step that counts as a gain
-    #[arg(long, default_value = "1", value_parser = parse::positive)]
+    /// The longest step that counts as a gain; `inf` for steps of any length inside bounded sets (docs/measures.md)
+    #[arg(long, default_value = "1", value_parser = parse::positive_or_infinite)]
     radius: f64,
 
     /// Most gradients, of both players together
@@ -83,6 +87,14 @@ pub(crate) struct SolveArgs {
     #[arg(long, default_value = "0", value_parser = parse::count)]
     seed: u64,
 
+    /// f is strongly convex in x with this modulus: the duality gap is then bounded without a radius
+    #[arg(long, value_name = "MU", value_parser = parse::positive)]
+    mu_x: Option<f64>,
+
+    /// Gradients for a look at curvature after the run; 0 for none. Without, a few after a converged run
+    #[arg(long, value_name = "N", value_parser = parse::count)]
+    curvature: Option<u64>,
+
     /// Where inner loops stop
     #[arg(long, value_enum, default_value = "certificate")]
     mode: ModeName,
@@ -94,6 +106,10 @@ pub(crate) struct SolveArgs {
     /// A parameter of the method; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::assignment)]
     set: Vec<(String, f64)>,
+
+    /// Threads; they change no result, and small games use one [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
 
     /// Print the result as one JSON object; numbers that are not finite become null
     #[arg(long)]
@@ -113,7 +129,8 @@ pub(crate) struct SolveArgs {
 }
 
 pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
-    let mut loaded = args.game.load()?;
+    let purpose = Use { threads: args.threads, keeps_files: args.proof_file.is_some() };
+    let mut loaded = args.game.load_for(purpose)?;
     loaded.warnings.iter().for_each(|text| screen.warn(text));
     if let Some(path) = &args.start {
         PointFile::refuse_shared_stdin(&args.game, path)?;
@@ -129,9 +146,10 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         args.game.refuse_overwriting(path, &loaded)?;
         files::writable(path)?;
     }
-    let mut settings = args.settings(&mut loaded)?;
-    let mut method = settings.method.build(&loaded.game, &settings).map_err(with_options)?;
-    args.announce(&loaded, &settings, screen);
+    let constants = args.gathered_constants(&mut loaded)?;
+    let mut settings = args.settings(constants)?;
+    let mut method = settings.build(&loaded.game).map_err(with_options)?;
+    args.announce(&loaded, constants.as_ref(), screen);
     settings.interrupt = Some(interrupt::flag()?);
     let mut watch = Watch::new(args.trace.as_deref(), screen)?;
     let mut solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
@@ -142,8 +160,12 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         proof_file::write(path, read, &solution.point, &evidence)?;
         screen.note(&format!("proof file: {}", files::name(path)));
     }
+    let assumed = Assumptions { constants, mu_x: args.mu_x };
+    let look = args.look(&solution);
+    let extra = Extra::new(&mut loaded.game, &solution.point, &solution.certificate, (&assumed, look));
     let report = Report {
         solution: &solution,
+        extra: &extra,
         layout: &loaded.layout,
         eps: args.eps,
         method: &args.method,
@@ -160,18 +182,13 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
 }
 
 impl SolveArgs {
-    fn settings(&self, loaded: &mut Loaded) -> Result<Settings> {
+    fn settings(&self, constants: Option<Constants>) -> Result<Settings> {
         let mode = match self.mode {
             ModeName::Certificate => Mode::Certificate,
             ModeName::Theory => Mode::Theory,
         };
-        let method = Choice {
-            name: self.method.clone(),
-            constants: self.gathered_constants(loaded)?,
-            mode,
-            as_printed: self.as_printed,
-            params: self.set.clone(),
-        };
+        let given = NamedParameters { constants, mode, as_printed: self.as_printed, values: self.set.clone() };
+        let method = AnyMethod::named(&self.method, &given).map_err(with_options)?;
         Ok(Settings {
             eps: self.eps,
             radius: self.radius,
@@ -183,8 +200,17 @@ impl SolveArgs {
         })
     }
 
+    /// The look at curvature: as asked for, or 20 gradients or a tenth of those of a converged run, at most 200.
+    fn look(&self, solution: &Solution<f64>) -> Option<CurvatureSettings> {
+        let share = (solution.calls.gradients() / 10).clamp(20, 200);
+        let usual = if solution.reason == StopReason::Converged { share } else { 0 };
+        let gradients = self.curvature.unwrap_or(usual);
+        let settings = CurvatureSettings { gradients, seed: self.seed, radius: solution.certificate.radius };
+        (gradients > 0).then_some(settings)
+    }
+
     /// What is about to happen, for those who want to know.
-    fn announce(&self, loaded: &Loaded, settings: &Settings, screen: &mut Screen) {
+    fn announce(&self, loaded: &Loaded, constants: Option<&Constants>, screen: &mut Screen) {
         if !self.verbose {
             return;
         }
@@ -193,7 +219,7 @@ impl SolveArgs {
         let size = |n: usize| if n == 1 { "1 entry".to_owned() } else { format!("{n} entries") };
         let shape = format!("x has {}, y has {}{linear}", size(n), size(m));
         screen.note(&format!("solving {}: {shape}; method {}", self.game, self.method));
-        if let Some(c) = &settings.method.constants {
+        if let Some(c) = constants {
             let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
             screen.note(&format!("constants, {source}\n{}", constants::table(c).trim_end()));
         }
@@ -206,7 +232,7 @@ impl SolveArgs {
             return Ok(known);
         }
         let mut merged = known.unwrap_or_default();
-        parse::override_constants(&mut merged, &self.constants);
+        parse::override_constants(&mut merged, &self.constants)?;
         Ok(Some(merged))
     }
 }

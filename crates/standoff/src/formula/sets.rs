@@ -13,13 +13,13 @@ use crate::{Error, Set};
 const NAMES: [&str; 8] = ["free", "simplex", "box", "ball", "l1", "halfspace", "affine", "polyhedron"];
 
 /// What a set is built for: the variable's name and length (`None` for a scalar), and where numbers come from.
-pub(super) struct Builder<'b, 'l> {
+pub(super) struct SetBuilder<'b, 'l> {
     pub(super) name: &'b str,
     pub(super) dim: Option<usize>,
     pub(super) source: &'b mut Source<'l>,
 }
 
-impl Builder<'_, '_> {
+impl SetBuilder<'_, '_> {
     /// The set of a variable's table: `set`, or `lower` and `upper`, or nothing for all of space.
     pub(super) fn set(&mut self, variable: &Table<'_>) -> Result<Set<f64>, Error> {
         let bounds = variable.field("lower").or_else(|| variable.field("upper"));
@@ -36,7 +36,7 @@ impl Builder<'_, '_> {
         let array = self.source.array(field)?;
         match (array.shape, self.dim) {
             (Shape::Scalar, _) => Ok(vec![array.values[0]; self.len()]),
-            (Shape::Vector(n), Some(dim)) if n == dim => Ok(array.values),
+            (Shape::Vector(n), Some(dim)) if n == dim => Ok(array.into_values()),
             (shape, None) => {
                 Err(field.fault(format!("is {shape}, but `{}` is a scalar; give a number, or `dim`", self.name)))
             }
@@ -165,12 +165,12 @@ impl Builder<'_, '_> {
                 format!("has {cols} columns, but `{}` has {} entries; give one column each", self.name, self.len());
             return Err(field.fault(problem));
         }
-        let a = placed(Matrix::new(rows, cols, array.values), &field)?;
+        let a = placed(Matrix::new(rows, cols, array.into_values()), &field)?;
         let field = table.require("b", "b = [1]")?;
         let b = self.source.array(&field)?;
         match b.shape {
             Shape::Scalar => Ok((a, vec![b.values[0]; rows])),
-            Shape::Vector(n) if n == rows => Ok((a, b.values)),
+            Shape::Vector(n) if n == rows => Ok((a, b.into_values())),
             shape => Err(field.fault(format!("is {shape}, but A has {rows} rows; give one number per row"))),
         }
     }

@@ -9,12 +9,15 @@
 //! Algorithm 2 with a line search. X and Y are always those of the original game: "converged" is true in any case.
 
 mod line;
+mod parameters;
+
+pub use self::parameters::Auto;
 
 use self::line::Line;
 use super::{Method, Visitor};
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
 use crate::pair::PairGauge;
-use crate::{Diagnosis, Game, Need, Oracle, Point, Settings, StopReason, ops};
+use crate::{Diagnosis, Game, Goal, Need, Oracle, Point, StopReason, ops};
 
 /// A stage aims at this share of the gap it starts from.
 const STAGE_SHARE: f64 = 0.2;
@@ -27,8 +30,8 @@ const DEAD_ENDS: u64 = 8;
 /// Steps without a smaller gap after which a game that was seen not to be concave is given up.
 const PATIENCE: u64 = 400;
 
-/// The default method.
-pub struct Auto<G: Game> {
+/// The default method under way.
+struct AutoRun<G: Game> {
     eps: f64,
     inner: Adaptive<G::Real>,
     regulariser: Regulariser<G::Real>,
@@ -60,15 +63,15 @@ struct Stage {
     since_best: u64,
 }
 
-impl<G: Game> Auto<G> {
+impl<G: Game> AutoRun<G> {
     /// Ready for a game.
-    pub fn new(game: &G, settings: &Settings) -> Self {
+    fn new(game: &G, goal: Goal) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
-            eps: settings.eps,
+            eps: goal.eps,
             inner: Adaptive::new(m),
             regulariser: Regulariser::none(m),
-            pair: PairGauge::new(n, m, settings.radius),
+            pair: PairGauge::new(n, m, goal.radius),
             stage: Stage {
                 open: false,
                 moved: false,
@@ -272,7 +275,7 @@ impl<G: Game> Auto<G> {
     }
 }
 
-impl<G: Game> Method<G> for Auto<G> {
+impl<G: Game> Method<G> for AutoRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.regulariser.lambda == 0.0 {
             self.begin(f, z)?;
