@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff_nn::StepKind;
 pub use standoff_nn::robust::Method;
-use standoff_nn::robust::{IntervalOptions, Options, Order, Plan};
+use standoff_nn::robust::{Attack, Batching, IntervalOptions, Objective, Options, Order, Ramp, Start, Targets};
 
 use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;
@@ -178,46 +178,36 @@ impl RobustConfig {
         toml::to_string(self).context("the configuration cannot be written")
     }
 
-    /// What the library needs to know of it.
-    pub fn plan(&self) -> Plan {
-        let step_kind = match self.step_kind {
-            AttackStep::Sign => StepKind::Sign,
-            AttackStep::Scaled => StepKind::Scaled,
-            AttackStep::Plain => StepKind::Plain,
-        };
-        let order = match self.order {
-            BatchOrder::Shuffled => Order::Shuffled(self.seed),
-            BatchOrder::AsIs => Order::AsIs,
-        };
-        Plan {
-            method: self.method,
-            eps: self.eps,
-            steps: self.steps,
-            step_size: self.step_size,
-            step_kind,
-            warm_steps: self.warm_steps,
-            targets: self.targets.clone(),
-            probe: self.probe,
-            screen_after: self.screen_after,
-            lambda: self.lambda,
-            beta: self.beta,
-            kappa: self.kappa,
-            warmup: self.warmup,
-            ramp: self.ramp,
-            schedule: self.schedule.clone(),
-            batch: self.batch,
-            order,
-            seed: self.seed,
-        }
-    }
-
     /// Refuses what cannot be run, before anything is.
     pub fn check(&self) -> Result<()> {
         let every = self.measure_every;
         if !(every > 0.0 && every.is_finite()) {
             bail!("measure_every is {every}: want a positive number");
         }
-        Ok(self.plan().check()?)
+        let eps = self.eps;
+        if !(eps >= 0.0 && eps <= 1.0) {
+            bail!("eps is {eps}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)");
+        }
+        let natural = self.method == Method::Natural || self.method == Method::Ibp;
+        if self.steps == 0 && !natural {
+            bail!("an attack of 0 steps attacks nothing; that is the method natural");
+        }
+        if self.lambda != 0.0 && self.method != Method::Paper {
+            bail!("lambda regularises the answers of the method paper; {} has none", self.method.name());
+        }
+        for (name, value) in [("lambda", self.lambda), ("warmup", self.warmup), ("ramp", self.ramp)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                bail!("{name} is {value}: want zero or a positive number");
+            }
+        }
+        let epochs = self.epochs();
+        if !(epochs > 0.0 && epochs.is_finite()) {
+            bail!("epochs is {epochs}: want a positive number");
+        }
+        if self.schedule.iter().any(|stage| !(stage.0 > 0.0 && stage.0.is_finite())) {
+            bail!("a stage of the schedule has no epochs; want a positive number");
+        }
+        self.followed().map(drop)
     }
 
     /// Epochs in all.
@@ -227,12 +217,21 @@ impl RobustConfig {
 
     /// Steps in so many epochs over `n` images, at least one.
     pub fn steps_in(&self, epochs: f64, n: usize) -> u64 {
-        self.plan().steps_in(epochs, n)
+        ((epochs * n as f64 / self.batch.max(1) as f64).round() as u64).max(1)
     }
 
-    /// The stages in steps, for `n` images.
+    /// The stages in steps, for `n` images: where they end is rounded, so that their sum is what all epochs together make; a stage
+    /// of less than half a step is none.
     pub fn stages(&self, n: usize) -> Vec<(u64, f64)> {
-        self.plan().stages(n)
+        let (mut epochs, mut begin) = (0.0, 0);
+        let stage = |&(length, rate): &(f64, f64)| {
+            epochs += length;
+            let end = self.steps_in(epochs, n);
+            let steps = end - begin;
+            begin = end;
+            (steps > 0).then_some((steps, rate))
+        };
+        self.schedule.iter().filter_map(stage).collect()
     }
 
     /// Steps in all, over `n` images.
@@ -265,12 +264,60 @@ impl RobustConfig {
 
     /// The game of a method with attacks, on `n` images; nothing for `ibp`.
     pub fn options(&self, n: usize) -> Result<Option<Options>> {
-        Ok(self.plan().options(n)?)
+        let eps = self.eps as f32;
+        let (objective, attack) = match self.method {
+            Method::Paper => (Objective::Paper { targets: self.followed()? }, Attack::published(eps)),
+            Method::Madry => (Objective::Madry, Attack::madry(eps, self.steps)),
+            Method::Trades => (Objective::Trades { beta: self.beta }, Attack::trades(eps, self.steps)),
+            Method::Natural => (Objective::Natural, Attack::published(eps)),
+            Method::Ibp => return Ok(None),
+        };
+        let start = match (self.method, self.warm_steps) {
+            (Method::Paper, steps) if steps > 0 => Start::Warm { steps },
+            _ => attack.start,
+        };
+        let kind = match self.step_kind {
+            AttackStep::Sign => StepKind::Sign,
+            AttackStep::Scaled => StepKind::Scaled,
+            AttackStep::Plain => StepKind::Plain,
+        };
+        let size = if self.step_size > 0.0 { self.step_size as f32 } else { attack.size };
+        let attack = Attack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
+        Ok(Some(Options { objective, attack, batching: self.batching(), seed: self.seed }))
     }
 
     /// The game of `ibp`, on `n` images.
     pub fn interval(&self, n: usize) -> IntervalOptions {
-        self.plan().interval(n)
+        let image = IntervalOptions::image(self.eps as f32, self.ramp_of(n), self.batching());
+        IntervalOptions { kappa: self.kappa, ..image }
+    }
+
+    fn ramp_of(&self, n: usize) -> Ramp {
+        let steps = |epochs: f64| if epochs > 0.0 { self.steps_in(epochs, n) } else { 0 };
+        Ramp { start: steps(self.warmup), steps: steps(self.ramp) }
+    }
+
+    fn batching(&self) -> Batching {
+        let order = match self.order {
+            BatchOrder::Shuffled => Order::Shuffled(self.seed),
+            BatchOrder::AsIs => Order::AsIs,
+        };
+        Batching::Size { size: self.batch, order }
+    }
+
+    /// The targets that the paper's attack follows to the end.
+    fn followed(&self) -> Result<Targets> {
+        Ok(match self.targets.as_str() {
+            "all" => Targets::All,
+            "proven" => Targets::Proven { after: self.screen_after, slack: self.lambda as f32 },
+            number => match number.parse() {
+                Ok(keep) if self.probe > 0 => Targets::Probed { keep, steps: self.probe },
+                Ok(keep) => Targets::Top { keep, after: self.screen_after },
+                Err(_) => {
+                    bail!("targets is `{number}`: want `all`, `proven` or a number, how many are followed to the end")
+                }
+            },
+        })
     }
 }
 

@@ -1,0 +1,58 @@
+//! The methods of robust training, by name.
+
+use serde::{Deserialize, Serialize};
+use standoff::error::nearest;
+
+use crate::Error;
+
+/// What stands for the inner maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The largest loss of ten targeted attacks: the paper's finite maximum.
+    Paper,
+    /// One attack without a target, from a random start.
+    Madry,
+    /// The plain loss, and beta times the divergence under attack.
+    Trades,
+    /// A bound that no attack can exceed: interval bound propagation.
+    Ibp,
+    /// No attack.
+    Natural,
+}
+
+impl Method {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 5] = [Self::Paper, Self::Madry, Self::Trades, Self::Ibp, Self::Natural];
+
+    /// Its name on the command line, in Python and in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Madry => "madry",
+            Self::Trades => "trades",
+            Self::Ibp => "ibp",
+            Self::Natural => "natural",
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Paper => "The largest loss of ten targeted attacks: the paper's finite maximum",
+            Self::Madry => "One attack without a target, from a random start",
+            Self::Trades => "The plain loss, and beta times the divergence under attack",
+            Self::Ibp => "A bound that no attack can exceed: interval bound propagation",
+            Self::Natural => "No attack",
+        }
+    }
+
+    /// The method of that name.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let names = Self::ALL.map(Self::name);
+        Self::ALL.into_iter().find(|m| m.name() == name).ok_or_else(|| {
+            let hint = nearest(name, names).map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default();
+            Error::Mismatch(format!("unknown method `{name}`{hint}; there are {}", names.join(", ")))
+        })
+    }
+}
