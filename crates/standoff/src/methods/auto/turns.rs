@@ -151,8 +151,10 @@ impl Turns {
         self.accounts[self.at_work as usize].ended = Some(reason);
         self.ended_at = self.best;
         match self.accounts.map(|a| a.ended) {
-            // Smoothing knows more about the game: its reason is the better one.
-            [Some(reason), Some(_)] => Err(reason),
+            [Some(_), Some(at_rest @ StopReason::Stalled(Diagnosis::NoProgress))] => Err(at_rest),
+            [Some(not_concave @ StopReason::Stalled(Diagnosis::NotConcave)), Some(_)] => Err(not_concave),
+            // Smoothing alone cannot tell that nothing moves any more.
+            [Some(_), Some(reason)] => Err(reason),
             _ => Ok(()),
         }
     }
@@ -179,5 +181,53 @@ impl Turns {
         }
         visitor.scalar("best", &mut self.best);
         visitor.scalar("ended_at", &mut self.ended_at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOT_CONCAVE: StopReason = StopReason::Stalled(Diagnosis::NotConcave);
+    const NO_PROGRESS: StopReason = StopReason::Stalled(Diagnosis::NoProgress);
+
+    #[test]
+    fn the_part_that_is_ahead_gets_most_gradients() {
+        let spent = |gaps: [f64; 2]| {
+            let (mut turns, mut total) = (Turns::new(), 0);
+            while total < 10_000 {
+                total += 4;
+                turns.note(gaps[turns.at_work() as usize], total);
+                turns.next(total, false, false);
+            }
+            turns.accounts.map(|a| a.gradients as f64)
+        };
+        let [a, c] = spent([1.0, 1.0]);
+        assert!((0.25..0.6).contains(&(c / a)), "{a} {c}");
+        let [a, c] = spent([1.0, 0.1]);
+        assert!(c > 2.0 * a, "{a} {c}");
+    }
+
+    #[test]
+    fn a_game_that_is_not_concave_is_given_up_only_after_both_parts_have_tried() {
+        let mut turns = Turns::new();
+        turns.note(1.0, 100);
+        assert_eq!(turns.end_part(NOT_CONCAVE), Ok(()));
+        assert_eq!(turns.next(100, true, true), Some(Part::Saddle));
+        assert_eq!(turns.give_up(100 + PATIENCE), Ok(()));
+        assert_eq!(turns.give_up(101 + PATIENCE), Err(NOT_CONCAVE));
+        turns.note(0.4, 101 + PATIENCE);
+        assert_eq!(turns.give_up(101 + PATIENCE), Ok(()), "the gap fell");
+        assert!(turns.accounts[0].ended.is_none(), "smoothing is tried again");
+    }
+
+    #[test]
+    fn no_progress_is_reported_only_when_the_extragradient_steps_are_at_rest() {
+        let mut turns = Turns::new();
+        turns.note(1.0, 10);
+        assert_eq!(turns.end_part(NO_PROGRESS), Ok(()));
+        turns.next(10, false, false);
+        assert_eq!(turns.end_part(StopReason::NonFinite), Err(StopReason::NonFinite));
+        assert_eq!(turns.end_part(NO_PROGRESS), Err(NO_PROGRESS));
     }
 }
