@@ -18,7 +18,7 @@ use self::turns::{Part, Turns};
 use super::step::zeros;
 use super::{Method, Visitor};
 use crate::pair::PairGauge;
-use crate::{Game, Oracle, Point, Settings, StopReason};
+use crate::{Certificate, Game, Need, Oracle, Point, Settings, StopReason};
 
 /// A part continues from the other's point if that has at most this share of its gap.
 const FAR_AHEAD: f64 = 0.1;
@@ -29,8 +29,9 @@ pub struct Auto<G: Game> {
     saddle: Saddle<G>,
     turns: Turns,
     pair: PairGauge<G::Real>,
-    /// The point of the part that is not at work.
+    /// The point of the part that is not at work, and X and Y there.
     other: Point<G::Real>,
+    other_gaps: Option<Certificate>,
 }
 
 impl<G: Game> Auto<G> {
@@ -43,11 +44,13 @@ impl<G: Game> Auto<G> {
             turns: Turns::new(),
             pair: PairGauge::new(n, m, settings.radius),
             other: zeros(game),
+            other_gaps: None,
         }
     }
 
     /// Lets the part whose turn it is go on, from its own point or from the other's if that is far better.
-    fn hand_over(&mut self, z: &mut Point<G::Real>, to: Part) {
+    fn hand_over(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>, to: Part, here: Certificate) {
+        let there = self.other_gaps.replace(here);
         if self.turns.gap(to.other()) <= FAR_AHEAD * self.turns.gap(to) {
             self.other.copy_from(z);
             match to {
@@ -56,6 +59,13 @@ impl<G: Game> Auto<G> {
             }
         } else {
             std::mem::swap(z, &mut self.other);
+            // X and Y were measured there before: some sets take long to measure.
+            f.look(&z.x, Need::Gradients);
+            f.peek_grad_x(&z.y, &mut self.pair.gx);
+            f.peek_grad_y(&z.y, &mut self.pair.gy);
+            if let Some(known) = there {
+                f.remember_gaps(known);
+            }
         }
     }
 }
@@ -67,7 +77,7 @@ impl<G: Game> Method<G> for Auto<G> {
         self.turns.note(seen.epsilon(), total);
         self.turns.give_up(total)?;
         if let Some(next) = self.turns.next(total, self.smoothing.is_stuck(), self.saddle.against > 0) {
-            self.hand_over(z, next);
+            self.hand_over(f, z, next, seen);
         }
         let result = match self.turns.at_work() {
             Part::Smoothing => self.smoothing.advance(f, z),

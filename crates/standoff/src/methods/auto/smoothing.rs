@@ -5,6 +5,15 @@
 //! accepted only when `g_lambda` is *known* to have fallen (below the worst of the last few). Between stages the regulariser
 //! is recentred at the current y and, when that no longer helps, weakened.
 //!
+//! A step from x along `s = P_X(x - tau grad_x f) - x` with slope `<grad_x f, s> < 0` is accepted when
+//!
+//! ```text
+//! F(y+) + ||r||^2 / (2 lambda) <= max of the last 8 values + 1e-4 length slope,
+//! ```
+//!
+//! where `F(y+)` and r are the value and the residual of y's answer at the new x. The left side is at least `g_lambda` there (`inner/adaptive.rs`), so
+//! descent is proven although the maximum over y is not computed. The answer's tolerance `sqrt(0.1 lambda |slope|)` keeps the error term below `0.05 |slope|`.
+//!
 //! If f is concave in y and Y is bounded, every stage halves max(X, Y) or divides lambda by four, and the last is
 //! Algorithm 2 with a line search. X and Y are always those of the original game: "converged" is true in any case.
 
@@ -18,6 +27,8 @@ use crate::{Diagnosis, Game, Need, Oracle, Point, Settings, StopReason, ops};
 const STAGE_SHARE: f64 = 0.2;
 /// Sufficient decrease, as a share of the predicted one.
 const ARMIJO: f64 = 1e-4;
+/// The first lambda is raised, once y has answered, if it is too small by at least this factor.
+const RAISED: f64 = 2.0;
 /// Steps that lower `g_lambda` by no more than rounding after which a stage is given up, and such stages in a row after
 /// which the run is.
 const IDLE: u64 = 64;
@@ -156,7 +167,7 @@ impl<G: Game> Smoothing<G> {
             // Before y answered, grad_x may have been small by accident: near a stationary point of the wrong kind, or far from any
             // answer in a loose set. A lambda below ||grad_x|| / size makes the first stage needlessly ill-conditioned.
             let slope = ops::norm(&self.pair.gx) / self.stage.size;
-            if slope > self.regulariser.lambda {
+            if slope > RAISED * self.regulariser.lambda {
                 self.regulariser.lambda = slope;
                 self.answer_again(f, z, 0.25 * self.stage.goal)?;
             }

@@ -7,7 +7,7 @@ use crate::methods::Visitor;
 use crate::{Diagnosis, Real, StopReason};
 
 /// Gradients before the extragradient steps have their first turn.
-const HEAD_START: u64 = 120;
+const HEAD_START: u64 = 200;
 /// Gradients of the shortest turn, and the share of all gradients that a longer one has.
 const SHORTEST_TURN: u64 = 60;
 const TURN: f64 = 0.25;
@@ -15,8 +15,8 @@ const TURN: f64 = 0.25;
 const AHEAD: f64 = 4.0;
 const LEAD: f64 = 0.3;
 /// The share while they are behind: in a game that looks monotone, and in one that does not.
-const BEHIND: f64 = 0.4;
-const BEHIND_NOT_MONOTONE: f64 = 0.15;
+const BEHIND: f64 = 0.25;
+const BEHIND_NOT_MONOTONE: f64 = 0.1;
 /// The share while smoothing is stuck in a game that is not concave in y.
 const STUCK: f64 = 2.0;
 /// An ended part is tried again once the other has brought the gap to this share of what it was.
@@ -203,7 +203,7 @@ mod tests {
             turns.accounts.map(|a| a.gradients as f64)
         };
         let [a, c] = spent([1.0, 1.0]);
-        assert!((0.25..0.6).contains(&(c / a)), "{a} {c}");
+        assert!((0.15..0.4).contains(&(c / a)), "{a} {c}");
         let [a, c] = spent([1.0, 0.1]);
         assert!(c > 2.0 * a, "{a} {c}");
     }
