@@ -25,7 +25,7 @@ def _game(
     core = getattr(f, "_core_game", None)
     if core is not None:
         refuse_beside_game(*sets, *gradients, with_value)
-        return core, "exact"
+        return core, getattr(f, "_gradients", "exact")
     game = Played(f, *point, *sets, *gradients, with_value, None)
     return game.core, game.gradients
 

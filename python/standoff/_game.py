@@ -1,4 +1,4 @@
-"""Games that come with the package or from files; both are played without calling Python."""
+"""Games as values: from the package, from files (both are played without calling Python), or of your own functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._result import Result
-from ._sets import Array, flat
+from ._sets import Array, ConvexSet, flat
 
 
 class Game:
-    """A game from a file (``Game.from_toml``, ``Game.from_file``) or from the zoo (``standoff.zoo[name]``).
+    """A game from a file (``Game.from_toml``, ``Game.from_file``), from the zoo (``standoff.zoo[name]``) or of your own functions
+    (``Game.from_functions``). It can be solved, certified, verified, checked, planned and raced.
 
     >>> game = Game.from_toml('''
     ... objective = "x*y - y^2"
@@ -36,27 +37,70 @@ class Game:
     def __init__(self, core: _core.Game) -> None:
         self._core_game = core
         self._text: tuple[str, Path] | None = None
+        self._name: str | None = None
+        self._gradients = "exact"
         self.x0: Array
         self.y0: Array
         self.x0, self.y0 = core.start or (np.zeros(core.dims[0]), np.zeros(core.dims[1]))
 
     @classmethod
-    def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".") -> Game:
-        """A game written as text (docs/formula.md); data files are looked for in ``folder``."""
-        game = cls(_core.Game.toml(text, Path(folder)))
+    def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".", threads: int | None = None) -> Game:
+        """A game written as text (docs/formula.md); data files are looked for in ``folder``.
+
+        A large game runs on ``threads`` threads, all cores if not given. They change no result.
+        """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads = {threads} is not allowed: give a number from 1, or None for all cores")
+        game = cls(_core.Game.toml(text, Path(folder), threads or 0))
         game._text = (text, Path(folder))
         return game
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Game:
-        """A game file; data files are looked for beside it."""
+    def from_file(cls, path: str | os.PathLike[str], threads: int | None = None) -> Game:
+        """A game file; data files are looked for beside it. ``threads`` as in ``from_toml``."""
         path = Path(path)
-        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent)
+        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent, threads)
+
+    @classmethod
+    def from_functions(
+        cls,
+        f: Any,
+        x0: ArrayLike,
+        y0: ArrayLike,
+        x_set: ConvexSet | None = None,
+        y_set: ConvexSet | None = None,
+        grad_x: Any = None,
+        grad_y: Any = None,
+        *,
+        linear_in_y: bool | None = None,
+        with_value: bool | None = None,
+        name: str | None = None,
+    ) -> Game:
+        """A game of your own functions; the arguments are those of ``standoff.solve``.
+
+        >>> import standoff
+        >>> game = Game.from_functions(lambda x, y: x[0] * y[0], [0.5], [0.5], standoff.Box(-1, 1), standoff.Box(-1, 1),
+        ...                            grad_x=lambda x, y: y, grad_y=lambda x, y: x, name="bilinear")
+        >>> standoff.race("extragradient", game, eps=1e-2).entries["ending"]
+        ['converged']
+        """
+        from ._solve import Played, start_array
+
+        x, y = start_array(x0, "x0"), start_array(y0, "y0")
+        played = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
+        game = cls(played.core)
+        game.x0, game.y0, game._name, game._gradients = x, y, name, played.gradients
+        return game
 
     @property
     def name(self) -> str | None:
         """Its name, if it has one."""
-        return self._core_game.name
+        return self._name or self._core_game.name
+
+    @property
+    def constants(self) -> dict[str, float | None] | None:
+        """The constants that it states, if any."""
+        return self._core_game.constants
 
     @property
     def description(self) -> str | None:
@@ -108,6 +152,18 @@ class Game:
         from ._certify import verify
 
         return verify(self, x, y, **options)
+
+    def check(self, x: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any) -> Result:
+        """As ``standoff.check(game, x, y, **options)``."""
+        from ._plan import check
+
+        return check(self, x, y, **options)
+
+    def plan(self, **options: Any) -> list[dict[str, Any]]:
+        """As ``standoff.plan(game, **options)``."""
+        from ._plan import plan
+
+        return plan(self, **options)
 
     def __repr__(self) -> str:
         n, m = self._core_game.dims

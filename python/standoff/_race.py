@@ -9,6 +9,7 @@ from . import _core
 from ._game import Game
 from ._progress import Telling
 from ._result import Result
+from ._sets import flat
 
 
 def _several(names: Any) -> list[Any]:
@@ -32,7 +33,7 @@ def race(
     Parameters
     ----------
     methods : names of ``standoff.methods()``, or ``"all"``
-    games : names of the zoo, games from files, or ``"all"``
+    games : names of the zoo, games from files, games of your own functions (``Game.from_functions``), or ``"all"``
         All if None, or none beside ``families``.
     families : families of random games with their seeds, such as ``"flat:1-5"`` or ``"all:1-3"``
     eps, max_grads : the accuracies, and the gradients that each entry may ask for
@@ -53,12 +54,14 @@ def race(
     2
     """
     found = "all" if games is None and not _several(families) else () if games is None else games
-    named, files = [], []
+    named, files, own = [], [], []
     for number, game in enumerate(_several(found)):
         if not isinstance(game, Game):
             named.append(str(game))
         elif game._text is not None:
             files.append((game.name or f"game {number + 1}", *game._text))
+        elif game._core_game.functions_of_python:
+            own.append((game.name or f"game {number + 1}", game._core_game, flat(game.x0).tolist(), flat(game.y0).tolist()))
         elif game.name is not None:
             named.append(game.name)
     wish = {
@@ -66,6 +69,7 @@ def race(
         "games": named,
         "families": _several(families),
         "files": files,
+        "own": own,
         "eps": [float(e) for e in ([eps] if isinstance(eps, (int, float)) else eps)],
         "max_grads": int(max_grads),
         "noise": float(noise),

@@ -256,7 +256,7 @@ def solve(
         refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
         x, y = start_array(f.x0 if x0 is None else x0, "x0"), start_array(f.y0 if y0 is None else y0, "y0")
         raw = _played(core, x, y, chosen, progress)
-        return finish(raw, (x.shape, y.shape), gradients="exact", warnings=noted(core, grad_error))
+        return finish(raw, (x.shape, y.shape), gradients=getattr(f, "_gradients", "exact"), warnings=noted(core, grad_error))
     if x0 is None or y0 is None:
         raise TypeError("give x0 and y0, where to begin")
     x, y = start_array(x0, "x0"), start_array(y0, "y0")

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use standoff::Constants;
 use standoff::estimate::estimate;
+use standoff::{CONSTANTS, Constants};
 
 use crate::number::short;
 use crate::report::label;
@@ -20,27 +20,12 @@ pub(crate) fn sampled(loaded: &mut Loaded, seed: u64) -> Result<Constants> {
     Ok(estimate(&mut loaded.game, &loaded.start, SAMPLES, seed).constants)
 }
 
-/// Each constant with its name and what it is.
-fn rows(c: &Constants) -> [(&'static str, &'static str, Option<f64>); 9] {
-    [
-        ("l11", "Lipschitz constant of grad_x in x", Some(c.l11)),
-        ("l12", "of grad_x in y, and of grad_y in x", Some(c.l12)),
-        ("l22", "of grad_y in y", Some(c.l22)),
-        ("mu", "Polyak-Lojasiewicz or strong concavity in y", Some(c.mu)),
-        ("delta-g", "max over y at the start, less its minimum over x", c.delta_g),
-        ("delta", "what y has left to climb, at most", c.delta),
-        ("g-max", "largest gradient of max over y", c.g_max),
-        ("radius-x", "radius of the set of x", c.radius_x),
-        ("radius-y", "radius of the set of y", c.radius_y),
-    ]
-}
-
 /// One per line.
 pub(crate) fn table(c: &Constants) -> String {
     let mut out = String::new();
-    for (name, meaning, value) in rows(c) {
-        let value = value.map_or("unknown".to_owned(), short);
-        let _ = writeln!(out, "{}  {value:<12}  {meaning}", label(name));
+    for info in CONSTANTS {
+        let value = (info.value)(c).map_or("unknown".to_owned(), short);
+        let _ = writeln!(out, "{}  {value:<12}  {}", label(info.flag), info.meaning);
     }
     out
 }
@@ -48,7 +33,7 @@ pub(crate) fn table(c: &Constants) -> String {
 /// By name; `null` for those that nobody knows.
 pub(crate) fn to_json(c: &Constants) -> Value {
     let mut object: serde_json::Map<String, Value> =
-        rows(c).into_iter().map(|(name, _, value)| (name.replace('-', "_"), json!(value))).collect();
+        CONSTANTS.iter().map(|info| (info.key.to_owned(), json!((info.value)(c)))).collect();
     object.insert("estimated".to_owned(), json!(c.estimated));
     Value::Object(object)
 }

@@ -36,6 +36,34 @@ pub fn text(path: &Path, what: &str) -> Result<String> {
 
 /// The bytes of a file of at most `limit` bytes.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    drain(existing(path)?, &name(path), limit)
+}
+
+/// A reader of a file, which fails beyond `limit` bytes.
+pub fn open(path: &Path, limit: u64) -> Result<impl Read + use<>> {
+    Ok(Limited { file: existing(path)?, left: limit, limit })
+}
+
+/// A file up to a length.
+struct Limited {
+    file: File,
+    left: u64,
+    limit: u64,
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let got = self.file.read(buffer)?;
+        match self.left.checked_sub(got as u64) {
+            Some(left) => self.left = left,
+            None => return Err(std::io::Error::other(format!("it is larger than {} MB", self.limit >> 20))),
+        }
+        Ok(got)
+    }
+}
+
+/// Opens a file that is no folder.
+fn existing(path: &Path) -> Result<File> {
     let shown = name(path);
     let file = File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => anyhow!("no file {shown}{}", suggestion(path)),
@@ -44,7 +72,7 @@ pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         bail!("{shown} is a folder, a file was expected");
     }
-    drain(file, &shown, limit)
+    Ok(file)
 }
 
 /// Everything a source has, unless that is more than `limit` bytes.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
@@ -49,11 +50,25 @@ impl Source {
 
     /// Reads and builds the game.
     pub fn load(&self) -> Result<Loaded> {
+        self.load_for(Use { threads: 1, keeps_files: false })
+    }
+
+    /// As [`load`](Self::load), for a purpose.
+    pub fn load_for(&self, purpose: Use) -> Result<Loaded> {
         match self {
             Self::Zoo(name) => from_zoo(name),
-            Self::File(path) => from_file(path),
+            Self::File(path) => from_file(path, purpose),
         }
     }
+}
+
+/// What a game is loaded for.
+#[derive(Debug, Clone, Copy)]
+pub struct Use {
+    /// How many threads it may run on: 0 for all.
+    pub threads: usize,
+    /// Whether the bytes of its files are kept: a proof file holds them.
+    pub keeps_files: bool,
 }
 
 impl fmt::Display for Source {
@@ -77,7 +92,7 @@ pub struct Loaded {
     pub constants: Option<Constants>,
     /// What the user should know about it.
     pub warnings: Vec<String>,
-    /// The files it was read from; nothing for a game of the zoo.
+    /// The files it was read from, the data files only if they are kept; nothing for a game of the zoo.
     pub files: Option<GameFiles>,
 }
 
@@ -118,24 +133,30 @@ fn from_zoo(name: &str) -> Result<Loaded> {
 
 /// A game file.
 pub fn formula(path: &Path) -> Result<FormulaGame> {
-    Ok(formula_and_files(path)?.0)
+    Ok(formula_and_files(path, false)?.0)
 }
 
-fn formula_and_files(path: &Path) -> Result<(FormulaGame, GameFiles)> {
+fn formula_and_files(path: &Path, keep: bool) -> Result<(FormulaGame, GameFiles)> {
     let text = files::text(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut seen = BTreeMap::new();
-    let mut read = |name: &str| {
-        let bytes = files::bytes(&folder.join(name), files::MAX_DATA).map_err(|error| error.to_string())?;
+    let mut open = |name: &str| -> Result<Box<dyn Read>, String> {
+        let path = folder.join(name);
+        if !keep {
+            return Ok(Box::new(files::open(&path, files::MAX_DATA).map_err(|error| error.to_string())?));
+        }
+        let bytes = files::bytes(&path, files::MAX_DATA).map_err(|error| error.to_string())?;
         seen.insert(name.to_owned(), bytes.clone());
-        Ok(bytes)
+        Ok(Box::new(Cursor::new(bytes)))
     };
-    let game = FormulaGame::from_toml(&text, &mut read).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
+    let game =
+        FormulaGame::from_readers(&text, &mut open).map_err(|error| anyhow!("{}: {error}", files::name(path)))?;
     Ok((game, GameFiles { toml: text, files: seen }))
 }
 
-fn from_file(path: &Path) -> Result<Loaded> {
-    let (game, files) = formula_and_files(path)?;
+fn from_file(path: &Path, purpose: Use) -> Result<Loaded> {
+    let (mut game, files) = formula_and_files(path, purpose.keeps_files)?;
+    game.set_threads(purpose.threads)?;
     Ok(Loaded {
         files: Some(files),
         start: game.start(),

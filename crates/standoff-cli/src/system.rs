@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use standoff::error::nearest;
-use standoff::zoo::lqr::{DMatrix, Imitation, LqrGame, Order, System, discretise};
+use standoff::zoo::lqr::{DMatrix, Imitation, LqrGame, Order, System, discretise, eigenvalue_range};
 
 /// What a system file may hold.
 const KEYS: [&str; 11] = ["A", "B", "K", "Q", "R", "Sigma0", "dt", "gamma", "q_bounds", "r_bounds", "centre"];
@@ -57,6 +57,8 @@ pub struct Task {
     pub expert: DMatrix<f64>,
     /// The adversary's bounds and regulariser.
     pub imitation: Imitation,
+    /// Reasons why the equilibrium may differ from the expert's gain, in sentences.
+    pub warnings: Vec<String>,
 }
 
 impl Task {
@@ -91,19 +93,47 @@ impl Task {
             Some(c) => Some((matrix("centre.Q", &c.Q)?, matrix("centre.R", &c.R)?)),
             None => own,
         };
+        let (q_bounds, q_warning) = bounds("Q", file.q_bounds, usual.q_bounds, centre.as_ref().map(|c| &c.0))?;
+        let (r_bounds, r_warning) = bounds("R", file.r_bounds, usual.r_bounds, centre.as_ref().map(|c| &c.1))?;
         let imitation = Imitation {
-            q_bounds: file.q_bounds.map_or(usual.q_bounds, |[least, most]| (least, most)),
-            r_bounds: file.r_bounds.map_or(usual.r_bounds, |[least, most]| (least, most)),
+            q_bounds,
+            r_bounds,
             // A cost that is known makes the game strongly concave, and its equilibrium is the expert's all the same.
             gamma: file.gamma.unwrap_or(if centre.is_some() { 1.0 } else { usual.gamma }),
             centre,
         };
-        Ok(Self { system, expert, imitation })
+        let warnings = [q_warning, r_warning].into_iter().flatten().collect();
+        Ok(Self { system, expert, imitation, warnings })
     }
 
     /// The game, with the policy or the cost as the minimising player.
     pub fn game(&self, order: Order) -> Result<LqrGame> {
         Ok(LqrGame::new(&self.system, &self.expert, &self.imitation, order)?)
+    }
+}
+
+/// The bounds of the eigenvalues of one matrix of the cost. Bounds from the file are kept, with a warning when the known cost
+/// violates them; the usual ones are widened until they contain it, so that the adversary can claim the known cost.
+fn bounds(
+    name: &str,
+    given: Option<[f64; 2]>,
+    usual: (f64, f64),
+    known: Option<&DMatrix<f64>>,
+) -> Result<((f64, f64), Option<String>)> {
+    let known = known.map(|m| eigenvalue_range(name, m)).transpose()?;
+    match (given, known) {
+        (Some([least, most]), Some((low, high))) if low < least || high > most => {
+            let key = format!("{}_bounds", name.to_lowercase());
+            let warning = format!(
+                "{name} has eigenvalues from {low} to {high}, and {key} allows {least} to {most}: \
+                 the equilibrium is then not the expert's gain; widen {key}, or leave it out"
+            );
+            Ok(((least, most), Some(warning)))
+        }
+        (Some([least, most]), _) => Ok(((least, most), None)),
+        // A semidefinite Q may have eigenvalues a rounding below 0.
+        (None, Some((low, high))) => Ok(((usual.0.min(low.max(0.0)), usual.1.max(high)), None)),
+        (None, None) => Ok((usual, None)),
     }
 }
 

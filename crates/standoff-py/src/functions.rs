@@ -24,6 +24,30 @@ pub(crate) struct Callables {
     pub(crate) linear_in_y: bool,
 }
 
+impl Callables {
+    /// The same functions, for another game.
+    pub(crate) fn again(&self, py: Python<'_>) -> Self {
+        let again = |f: &Py<PyAny>| f.clone_ref(py);
+        let gradients = [0, 1].map(|k| self.gradients[k].as_ref().map(again));
+        Self { f: again(&self.f), gradients, with_value: self.with_value, linear_in_y: self.linear_in_y }
+    }
+}
+
+/// The functions, sets and shapes of a game: everything that it takes to make it once more.
+pub(crate) struct Blueprint {
+    pub(crate) callables: Callables,
+    pub(crate) sets: [Arc<Set<f64>>; 2],
+    pub(crate) shapes: [Vec<usize>; 2],
+}
+
+impl Blueprint {
+    /// A fresh game.
+    pub(crate) fn make(&self, py: Python<'_>, watch: Arc<Watch>) -> PyResult<Functions> {
+        let sets = [Arc::clone(&self.sets[0]), Arc::clone(&self.sets[1])];
+        Functions::new(py, self.callables.again(py), sets, [&self.shapes[0], &self.shapes[1]], watch)
+    }
+}
+
 /// The player a gradient belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Player {

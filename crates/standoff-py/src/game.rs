@@ -1,5 +1,7 @@
 //! A game that Python holds: its own functions, a file, or one of the zoo. Solving, certifying, evaluating.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -7,15 +9,16 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use standoff::check::derivatives;
 use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
-use standoff::{Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
+use standoff::{CONSTANTS, Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
 
 use crate::bad_input;
 use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
 use crate::custom::Custom;
-use crate::functions::{Callables, Functions};
+use crate::functions::{Blueprint, Callables};
 use crate::options::Options;
 use crate::precision::name_of;
 use crate::result::{Listener, dictionary};
@@ -24,6 +27,8 @@ use crate::watch::{Attentive, Watch};
 
 /// Points looked at for estimated constants: as many as the command looks at.
 const SAMPLES: u64 = 100;
+/// Coordinates of each player that are compared with central differences.
+const COMPARED: usize = 200;
 
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Shared = Box<dyn Game<Real = f64> + Send>;
@@ -46,7 +51,9 @@ pub(crate) struct PyGame {
     encloses: bool,
     notes: Notes,
     /// Sets that are functions of Python's, which may raise too.
-    customs: Vec<Arc<Custom>>,
+    pub(crate) customs: Vec<Arc<Custom>>,
+    /// Of a game of Python functions: how to make it once more, for a race.
+    pub(crate) blueprint: Option<Arc<Blueprint>>,
 }
 
 /// What a game says of itself.
@@ -61,8 +68,8 @@ impl PyGame {
     fn new(game: Shared, watch: Arc<Watch>) -> Self {
         let dims = [game.x_set().dim(), game.y_set().dim()];
         let (start, constants, answers, notes) = (None, None, Vec::new(), Notes::default());
-        let (encloses, customs) = (false, Vec::new());
-        Self { game: Mutex::new(game), dims, watch, start, constants, answers, encloses, notes, customs }
+        let (encloses, customs, blueprint) = (false, Vec::new(), None);
+        Self { game: Mutex::new(game), dims, watch, start, constants, answers, encloses, notes, customs, blueprint }
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
@@ -132,8 +139,9 @@ impl PyGame {
         let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y };
         let customs = [sets.0.get().customs(), sets.1.get().customs()].concat();
         let sets = [sets.0.get().set(), sets.1.get().set()];
-        let game = Functions::new(py, callables, sets, [&shapes.0, &shapes.1], Arc::clone(&watch))?;
-        Ok(Self { customs, ..Self::new(Box::new(game), watch) })
+        let blueprint = Arc::new(Blueprint { callables, sets, shapes: [shapes.0, shapes.1] });
+        let game = blueprint.make(py, Arc::clone(&watch))?;
+        Ok(Self { customs, blueprint: Some(blueprint), ..Self::new(Box::new(game), watch) })
     }
 
     /// A game of the zoo.
@@ -155,11 +163,15 @@ impl PyGame {
         Ok(Self { start: Some(made.start), constants: made.constants, answers, notes, ..plain })
     }
 
-    /// A game written as text; data files are looked for in `folder`.
+    /// A game written as text; data files are looked for in `folder`. 0 threads: one per core.
     #[staticmethod]
-    fn toml(text: &str, folder: PathBuf) -> PyResult<Self> {
-        let mut load = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("cannot read `{name}`: {e}"));
-        let game = FormulaGame::from_toml(text, &mut load).map_err(bad_input)?;
+    fn toml(text: &str, folder: PathBuf, threads: usize) -> PyResult<Self> {
+        let mut open = |name: &str| match File::open(folder.join(name)) {
+            Ok(file) => Ok(Box::new(file) as Box<dyn Read>),
+            Err(error) => Err(format!("cannot read `{name}`: {error}")),
+        };
+        let mut game = FormulaGame::from_readers(text, &mut open).map_err(bad_input)?;
+        game.set_threads(threads).map_err(bad_input)?;
         let notes = Notes {
             name: game.name().map(str::to_owned),
             description: game.description().map(str::to_owned),
@@ -195,6 +207,12 @@ impl PyGame {
         self.encloses
     }
 
+    /// Whether it is a game of Python functions.
+    #[getter]
+    fn functions_of_python(&self) -> bool {
+        self.blueprint.is_some()
+    }
+
     /// The dtype that its functions returned, if it has fewer digits than `float64`.
     #[getter]
     fn low_precision(&self) -> Option<&'static str> {
@@ -204,6 +222,28 @@ impl PyGame {
     #[getter]
     fn start<'py>(&self, py: Python<'py>) -> Option<Arrays<'py>> {
         self.start.as_ref().map(|z| arrays(py, z))
+    }
+
+    /// The constants that the game states, by name.
+    #[getter]
+    fn constants<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.constants.as_ref().map(|c| constants_dictionary(py, c)).transpose()
+    }
+
+    /// Looks at a game before it is solved: gradients against central differences, and constants by sampling.
+    fn check<'py>(&self, py: Python<'py>, x: Vector<'_>, y: Vector<'_>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        let z = self.point(x, y)?;
+        let (slopes, found) = self.with(py, None, |game| {
+            let slopes = derivatives(game, &z, COMPARED);
+            (slopes, estimate(game, &z, SAMPLES, seed))
+        })?;
+        let report = PyDict::new(py);
+        report.set_item("success", slopes.agree())?;
+        report.set_item("disagreement", (slopes.x, slopes.y))?;
+        report.set_item("compared", slopes.compared)?;
+        report.set_item("method", found.method())?;
+        report.set_item("constants", constants_dictionary(py, &found.constants)?)?;
+        Ok(report)
     }
 
     #[getter]
@@ -306,7 +346,7 @@ fn play(
     settings: &Settings,
     listener: &mut Listener<'_>,
 ) -> Result<Solution<f64>, Error> {
-    let mut method = settings.method.build(game, settings)?;
+    let mut method = settings.build(game)?;
     solve_with(game, start, method.as_mut(), settings, listener)
 }
 
@@ -316,6 +356,15 @@ fn gradients(game: &mut Attentive<'_>, z: &Point<f64>) -> (f64, Vec<f64>, Vec<f6
     let value = game.grad_x(&z.y, &mut gx);
     game.grad_y(&z.y, &mut gy);
     (value, gx, gy)
+}
+
+/// Constants by name; `None` for those that are not known.
+pub(crate) fn constants_dictionary<'py>(py: Python<'py>, c: &Constants) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for info in CONSTANTS {
+        all.set_item(info.key, (info.value)(c))?;
+    }
+    Ok(all)
 }
 
 fn arrays<'py>(py: Python<'py>, z: &Point<f64>) -> Arrays<'py> {

@@ -13,6 +13,7 @@ mod functions;
 mod game;
 mod network;
 mod options;
+mod plan;
 mod precision;
 mod race;
 mod result;
@@ -77,6 +78,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::table_prepare, module)?)?;
     module.add_function(wrap_pyfunction!(data::images_read, module)?)?;
     module.add_function(wrap_pyfunction!(race::race, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(address, module)?)?;
     module.add_function(wrap_pyfunction!(methods, module)?)?;
     module.add_function(wrap_pyfunction!(zoo_entries, module)?)

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use standoff::{Choice, Constants, Mode, Settings};
+use standoff::methods::{Mode, NamedParameters};
+use standoff::{AnyMethod, Constants, Settings};
 
 /// Everything about a run but the game and the start.
 #[derive(FromPyObject)]
@@ -35,11 +36,11 @@ impl Options {
                 PyValueError::new_err(format!("time_limit = {s} is not allowed: give seconds, at least 0"))
             })
         };
-        let mut params: Vec<(String, f64)> = self.params.iter().map(|(k, v)| (k.clone(), *v)).collect();
-        params.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut values: Vec<(String, f64)> = self.params.iter().map(|(k, v)| (k.clone(), *v)).collect();
+        values.sort_by(|a, b| a.0.cmp(&b.0));
         let mode = if self.theory { Mode::Theory } else { Mode::Certificate };
-        let method = Choice { constants, mode, params, ..Choice::named(&self.method) };
-        method.info().map_err(crate::bad_input)?;
+        let given = NamedParameters { constants, mode, as_printed: false, values };
+        let method = AnyMethod::named(&self.method, &given).map_err(crate::bad_input)?;
         Ok(Settings {
             eps: self.eps,
             radius: self.radius,
@@ -58,24 +59,12 @@ impl Options {
             return Ok(known);
         }
         let mut all = known.unwrap_or_default();
-        for (name, &value) in &self.constants {
-            match name.as_str() {
-                "l11" => all.l11 = value,
-                "l12" => all.l12 = value,
-                "l22" => all.l22 = value,
-                "mu" => all.mu = value,
-                "delta_g" => all.delta_g = Some(value),
-                "delta" => all.delta = Some(value),
-                "g_max" => all.g_max = Some(value),
-                "radius_x" => all.radius_x = Some(value),
-                "radius_y" => all.radius_y = Some(value),
-                _ => {
-                    return Err(PyValueError::new_err(format!(
-                        "there is no constant `{name}`; there are: l11, l12, l22, mu, delta_g, delta, g_max, radius_x, radius_y"
-                    )));
-                }
-            }
-        }
+        set_constants(&mut all, &self.constants)?;
         Ok(Some(all))
     }
+}
+
+/// Overwrites constants by those of a dictionary.
+pub(crate) fn set_constants(all: &mut Constants, given: &HashMap<String, f64>) -> PyResult<()> {
+    given.iter().try_for_each(|(name, value)| all.set(name, *value)).map_err(crate::bad_input)
 }

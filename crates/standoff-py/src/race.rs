@@ -1,4 +1,4 @@
-//! Methods raced on the same games and budget: names and games in, lanes and standings out.
+//! Methods raced on the same games and budget: names and games in, results and standings out.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,14 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff::methods::MethodInfo;
-use standoff::race::{Course, Heat, Lane, Rules, select, summarise};
-use standoff::{Error, formula::FormulaGame};
+use standoff::formula::FormulaGame;
+use standoff::race::{BenchmarkGame, Entrant, Rules, Trial, TrialResult, select, summarise};
+use standoff::zoo::Instance;
+use standoff::{Error, Point};
 
 use crate::bad_input;
+use crate::game::PyGame;
 use crate::train::Eye;
+use crate::watch::Watch;
 
 /// What every entry gets, and who runs.
 #[derive(FromPyObject)]
@@ -24,6 +28,8 @@ pub(crate) struct Wish {
     families: Vec<String>,
     /// Names, texts and folders of games from files.
     files: Vec<(String, String, std::path::PathBuf)>,
+    /// Names, games and starts of games of Python functions.
+    own: Vec<(String, Py<PyGame>, Vec<f64>, Vec<f64>)>,
     eps: Vec<f64>,
     max_grads: u64,
     noise: f64,
@@ -36,39 +42,69 @@ pub(crate) struct Wish {
 #[pyfunction]
 pub(crate) fn race(py: Python<'_>, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
     let methods = select::methods(&wish.methods).map_err(bad_input)?;
-    let mut courses = select::games(&wish.games, |_| Ok(None)).map_err(bad_input)?;
-    courses.extend(select::families(&wish.families).map_err(bad_input)?);
+    let mut benchmarks = select::games(&wish.games, |_| Ok(None)).map_err(bad_input)?;
+    benchmarks.extend(select::families(&wish.families).map_err(bad_input)?);
     for (name, text, folder) in &wish.files {
-        courses.push(course(name, text, folder).map_err(bad_input)?);
+        benchmarks.push(benchmark(name, text, folder).map_err(bad_input)?);
     }
-    let stop = Arc::new(AtomicBool::new(false));
+    let watch = Arc::new(Watch::default());
+    for (name, game, x, y) in &wish.own {
+        benchmarks.push(own(name, game.get(), &Point::new(x, y), &watch)?);
+    }
+    let stop = watch.flag();
     let (noise, seed) = (wish.noise, wish.seed);
     let eps = select::accuracies(&wish.eps).map_err(bad_input)?;
     let rules = Rules { eps, max_gradients: wish.max_grads, noise, seed, interrupt: Some(Arc::clone(&stop)) };
-    let lanes = py.detach(|| run(&courses, &methods, &rules, &wish, &stop))?;
-    told(py, &lanes)
+    let results = py.detach(|| run(&benchmarks, &methods, &rules, &wish, &stop))?;
+    let of_sets = wish.own.iter().flat_map(|(_, game, ..)| &game.get().customs).find_map(|custom| custom.take());
+    if let Some(error) = watch.take().or(of_sets) {
+        return Err(error);
+    }
+    told(py, &results)
 }
 
-fn course(name: &str, text: &str, folder: &Path) -> Result<Course, Error> {
+fn benchmark(name: &str, text: &str, folder: &Path) -> Result<BenchmarkGame, Error> {
     let mut load = |file: &str| std::fs::read(folder.join(file)).map_err(|e| format!("cannot read `{file}`: {e}"));
-    Ok(Course::formula(name, FormulaGame::from_toml(text, &mut load)?))
+    Ok(BenchmarkGame::formula(name, FormulaGame::from_toml(text, &mut load)?))
+}
+
+/// A game of Python functions, made afresh for every run. Its first exception ends the race.
+fn own(name: &str, game: &PyGame, start: &Point<f64>, watch: &Arc<Watch>) -> PyResult<BenchmarkGame> {
+    let Some(blueprint) = game.blueprint.clone() else {
+        return Err(PyValueError::new_err(format!("`{name}` is not a game of Python functions")));
+    };
+    let (start, watch) = (start.clone(), Arc::clone(watch));
+    Ok(BenchmarkGame::new(name, name, move || {
+        let made = Python::attach(|py| blueprint.make(py, Arc::clone(&watch)));
+        match made {
+            Ok(game) => {
+                let (start, constants, answers) = (start.clone(), None, Vec::new());
+                Ok(Instance { game: Box::new(game), start, constants, answers })
+            }
+            Err(error) => {
+                let text = error.to_string();
+                watch.fail(error);
+                Err(Error::Race(text))
+            }
+        }
+    }))
 }
 
 /// Between two looks at the workers.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Every heat, on so many threads; this one looks for Ctrl-C meanwhile.
+/// Every trial, on so many threads; this one looks for Ctrl-C meanwhile.
 fn run(
-    courses: &[Course],
-    methods: &[&'static MethodInfo],
+    benchmarks: &[BenchmarkGame],
+    methods: &[Entrant],
     rules: &Rules,
     wish: &Wish,
     stop: &AtomicBool,
-) -> PyResult<Vec<Lane>> {
-    let heats: Vec<Heat<'_>> =
-        courses.iter().flat_map(|course| methods.iter().map(move |&method| Heat { course, method })).collect();
-    let all = heats.len();
-    let lanes: Mutex<Vec<Option<Result<Lane, Error>>>> = Mutex::new(heats.iter().map(|_| None).collect());
+) -> PyResult<Vec<TrialResult>> {
+    let trials: Vec<Trial<'_>> =
+        benchmarks.iter().flat_map(|benchmark| methods.iter().map(move |method| Trial { benchmark, method })).collect();
+    let all = trials.len();
+    let results: Mutex<Vec<Option<Result<TrialResult, Error>>>> = Mutex::new(trials.iter().map(|_| None).collect());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut eye = Eye::new(wish.tell.as_ref());
@@ -76,9 +112,9 @@ fn run(
     std::thread::scope(|scope| {
         let work = || loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(heat) = heats.get(place) else { break };
-            let lane = heat.run(rules);
-            lanes.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(lane);
+            let Some(trial) = trials.get(place) else { break };
+            let result = trial.run(rules);
+            results.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(result);
             done.fetch_add(1, Ordering::Relaxed);
         };
         let threads = (if wish.threads == 0 { cores } else { wish.threads }).min(all);
@@ -93,13 +129,14 @@ fn run(
         }
     });
     ended?;
-    let lanes = lanes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    lanes.into_iter().flatten().collect::<Result<_, _>>().map_err(bad_input)
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_iter().flatten().collect::<Result<_, _>>().map_err(bad_input)
 }
 
 /// Columns with one entry for each game, method and accuracy; standings; curves.
-fn told<'py>(py: Python<'py>, lanes: &[Lane]) -> PyResult<Bound<'py, PyDict>> {
-    let entries: Vec<_> = lanes.iter().flat_map(|lane| lane.scores.iter().map(move |score| (lane, score))).collect();
+fn told<'py>(py: Python<'py>, results: &[TrialResult]) -> PyResult<Bound<'py, PyDict>> {
+    let entries: Vec<_> =
+        results.iter().flat_map(|result| result.scores.iter().map(move |score| (result, score))).collect();
     let rows = PyDict::new(py);
     let number = |of: &dyn Fn(&standoff::race::Score) -> f64| {
         PyArray1::from_vec(py, entries.iter().map(|(_, score)| of(score)).collect())
@@ -121,10 +158,11 @@ fn told<'py>(py: Python<'py>, lanes: &[Lane]) -> PyResult<Bound<'py, PyDict>> {
     rows.set_item("gap_y", number(&|s| s.certificate.map_or(f64::NAN, |c| c.y.upper)))?;
     rows.set_item("seconds", number(&|s| s.seconds))?;
     let standings = PyDict::new(py);
-    for s in summarise(lanes).standings {
+    for s in summarise(results).standings {
         standings.set_item(s.method, (s.entries, s.solved, s.won, s.near, s.ratio))?;
     }
-    let curves: Vec<_> = lanes.iter().map(|lane| (lane.game.as_str(), lane.method, lane.curve.clone())).collect();
+    let curves: Vec<_> =
+        results.iter().map(|result| (result.game.as_str(), result.method, result.curve.clone())).collect();
     let all = PyDict::new(py);
     all.set_item("entries", rows)?;
     all.set_item("standings", standings)?;

@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use standoff::gap::{Ask, Gauge, Side};
+use standoff::sets::Matrix;
 use standoff::{Real, Set};
 
 const REPEATS: usize = 41;
@@ -35,6 +36,7 @@ fn main() {
     let ball = Set::ball(vec![0.0; n], 1.0).expect("a ball");
     line(&mut report, "ball, gaussian", &ball, &inputs[0].1);
     certificates(&mut report, &simplex(1.0));
+    polyhedra(&mut report);
     // Not println!, which panics when the pipe is closed.
     let _ = std::io::stdout().write_all(report.as_bytes());
 }
@@ -80,6 +82,38 @@ fn certificate(report: &mut String, name: &str, set: &Set<f64>, (point, g): (&[f
         best = (best.0.min(measuring), best.1.min(projecting));
     }
     summary(report, name, (&mut ratios, best));
+}
+
+/// Adds polyhedra: a projection after a small move, one without a start from the last, and the certificate at the projected point.
+fn polyhedra(report: &mut String) {
+    let _ = writeln!(report, "\npolyhedra, microseconds (median)");
+    for n in [60, 120] {
+        let m = 4 * n;
+        let data = gaussian(m * n).iter().map(|a| a / (n as f64).sqrt()).collect();
+        let set = Set::<f64>::polyhedron(Matrix::new(m, n, data).expect("a matrix"), &vec![0.7; m]).expect("a set");
+        let (moves, g) = (gaussian(n * (REPEATS + 1)), gaussian(2 * n).split_off(n));
+        let (mut v, mut gauge) = (moves[..n].to_vec(), Gauge::new(1.0));
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for d in moves[n..].chunks(n) {
+            v.iter_mut().zip(d).for_each(|(v, d)| *v += 0.01 * d);
+            let mut z = v.clone();
+            times[0].push(seconds(|| set.project(&mut z)));
+            set.forget();
+            z.copy_from_slice(&v);
+            times[1].push(seconds(|| set.project(&mut z)));
+            times[2].push(seconds(|| {
+                std::hint::black_box(gauge.measure(&set, &z, &g, Side::Min, Ask::Exact));
+            }));
+        }
+        let [warm, cold, certificate] = times.map(|mut t| {
+            t.sort_by(f64::total_cmp);
+            1e6 * t[t.len() / 2]
+        });
+        let _ = writeln!(
+            report,
+            "{m} x {n}: projection after a small move {warm:.0}, without a start {cold:.0}, certificate {certificate:.0}"
+        );
+    }
 }
 
 /// Adds one line: the median of `projection / copy`, and the same for the fastest of each, which a busy machine disturbs

@@ -26,6 +26,14 @@ impl Derivatives {
 }
 
 /// Compares at most `most` coordinates of each player, evenly spread, at one point.
+///
+/// ```
+/// use standoff::check::derivatives;
+/// use standoff::zoo;
+///
+/// let mut made = (zoo::find("saddle2d").unwrap().make)();
+/// assert!(derivatives(&mut made.game, &made.start, 10).agree());
+/// ```
 pub fn derivatives<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, most: usize) -> Derivatives {
     let mut gx = vec![G::Real::default(); z.x.len()];
     let mut gy = vec![G::Real::default(); z.y.len()];

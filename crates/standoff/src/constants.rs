@@ -1,6 +1,17 @@
-//! The constants that the theorems speak of.
+//! The constants that the theorems speak of, and the one list of them.
+
+use crate::Error;
 
 /// Lipschitz and other constants of a game, for the methods and plans that need them. `auto` needs none.
+///
+/// ```
+/// use standoff::Constants;
+///
+/// let mut c = Constants { l11: 1.0, l12: 2.0, ..Constants::default() };
+/// c.set("radius-y", 0.5)?;
+/// assert_eq!(c.radius_y, Some(0.5));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Constants {
     /// `grad_x` is `l11`-Lipschitz in x.
@@ -23,4 +34,114 @@ pub struct Constants {
     pub radius_y: Option<f64>,
     /// Whether these were estimated by sampling rather than given.
     pub estimated: bool,
+}
+
+/// One constant: its name, its meaning, and its field.
+#[derive(Debug, Clone, Copy)]
+pub struct ConstantInfo {
+    /// The name in game files: `L11`, `delta_g`.
+    pub name: &'static str,
+    /// The name in Python and in JSON: `l11`, `delta_g`.
+    pub key: &'static str,
+    /// The name on the command line: `l11`, `delta-g`.
+    pub flag: &'static str,
+    /// What it is, in a line.
+    pub meaning: &'static str,
+    /// Whether a game that states constants must state this one.
+    pub required: bool,
+    /// Its value, if it is known.
+    pub value: fn(&Constants) -> Option<f64>,
+    put: fn(&mut Constants, f64),
+}
+
+/// A row of the list for a field that is a number, or for one that may be unknown.
+macro_rules! constant {
+    ($name:literal, $flag:literal, $field:ident: number, $required:literal, $meaning:literal) => {
+        ConstantInfo {
+            name: $name,
+            key: stringify!($field),
+            flag: $flag,
+            meaning: $meaning,
+            required: $required,
+            value: |c| Some(c.$field),
+            put: |c, value| c.$field = value,
+        }
+    };
+    ($name:literal, $flag:literal, $field:ident: option, $meaning:literal) => {
+        ConstantInfo {
+            name: $name,
+            key: stringify!($field),
+            flag: $flag,
+            meaning: $meaning,
+            required: false,
+            value: |c| c.$field,
+            put: |c, value| c.$field = Some(value),
+        }
+    };
+}
+
+/// Every constant, in the order of tables.
+pub const CONSTANTS: &[ConstantInfo] = &[
+    constant!("L11", "l11", l11: number, true, "Lipschitz constant of grad_x in x"),
+    constant!("L12", "l12", l12: number, true, "of grad_x in y, and of grad_y in x"),
+    constant!("L22", "l22", l22: number, true, "of grad_y in y"),
+    constant!("mu", "mu", mu: number, false, "Polyak-Lojasiewicz or strong concavity in y"),
+    constant!("delta_g", "delta-g", delta_g: option, "max over y at the start, less its minimum over x"),
+    constant!("delta", "delta", delta: option, "what y has left to climb, at most"),
+    constant!("g_max", "g-max", g_max: option, "largest gradient of max over y"),
+    constant!("radius_x", "radius-x", radius_x: option, "radius of the set of x"),
+    constant!("radius_y", "radius-y", radius_y: option, "radius of the set of y"),
+];
+
+impl Constants {
+    /// The row of a name, in any of its spellings.
+    pub fn find(name: &str) -> Option<&'static ConstantInfo> {
+        let key = name.to_lowercase().replace('-', "_");
+        CONSTANTS.iter().find(|c| c.key == key)
+    }
+
+    /// Sets the constant of a name, in any of its spellings, to a number that is 0 or more.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
+        let Some(info) = Self::find(name) else {
+            let known = CONSTANTS.iter().map(|c| c.key).collect::<Vec<_>>().join(", ");
+            return Err(Error::UnknownConstant { name: name.to_owned(), known });
+        };
+        (info.put)(self, value);
+        self.check()
+    }
+
+    /// Refuses negative numbers and NaN.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        for info in CONSTANTS {
+            if let Some(value) = (info.value)(self).filter(|v| !(*v >= 0.0)) {
+                return Err(Error::Setting { name: info.name, value, want: "zero or a positive number" });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_reaches_its_own_field() {
+        for (i, info) in CONSTANTS.iter().enumerate() {
+            for name in [info.name, info.key, info.flag] {
+                let mut c = Constants::default();
+                c.set(name, 2.5).unwrap();
+                let set: Vec<usize> = (0..9).filter(|k| (CONSTANTS[*k].value)(&c) == Some(2.5)).collect();
+                assert_eq!(set, [i], "{name}");
+            }
+            for bad in [-1.0, f64::NAN] {
+                assert!(matches!(Constants::default().set(info.name, bad), Err(Error::Setting { .. })));
+            }
+        }
+        let unknown = Constants::default().set("L13", 1.0).unwrap_err().to_string();
+        assert_eq!(
+            unknown,
+            "there is no constant `L13`; there are: l11, l12, l22, mu, delta_g, delta, g_max, radius_x, radius_y"
+        );
+    }
 }

@@ -78,6 +78,14 @@ pub enum Error {
         /// The names it knows.
         known: String,
     },
+    /// No constant of that name.
+    #[error("there is no constant `{name}`; there are: {known}")]
+    UnknownConstant {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// A method that needs a constant nobody gave.
     #[error(
         "method `{method}` needs {constant}; give it, or estimate it by sampling, or use method `auto`, which needs no constants"
@@ -102,6 +110,17 @@ pub enum Error {
     /// A race that cannot be held: a game, a family or seeds that there are not.
     #[error("{0}")]
     Race(String),
+    /// An instruction set that the machine or the program does not have.
+    #[error("{0}")]
+    Isa(String),
+    /// Threads that the operating system does not give.
+    #[error("cannot start {count} threads: {why}; ask for fewer")]
+    Threads {
+        /// How many were asked for.
+        count: usize,
+        /// What the operating system says.
+        why: String,
+    },
     /// A linear-quadratic problem that cannot be posed: shapes, definiteness, stability.
     #[error("lqr: {0}")]
     Lqr(String),

@@ -1,15 +1,13 @@
 //! What a game looks like from samples: its constants, and whether it is concave, linear or PL in y. Estimates, not bounds.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
 use crate::oracle::{Limits, Oracle};
+use crate::random::Xoshiro;
 use crate::{Constants, Game, Need, Point, Real, Set, ops};
 
 /// What f looks like as a function of y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum SampledClass {
     /// Affine.
     Linear,
     /// Strongly concave wherever it was sampled.
@@ -28,7 +26,7 @@ pub struct Estimate {
     /// Estimated constants; `estimated` is set.
     pub constants: Constants,
     /// What f looks like in y.
-    pub shape: Shape,
+    pub shape: SampledClass,
     /// The largest second derivative in y met; positive proves that f is not concave in y.
     pub curvature_y: f64,
     /// The same in x; not positive means that f looks concave in x, negative entries are common.
@@ -42,11 +40,21 @@ pub struct Estimate {
 impl Estimate {
     /// The method that fits.
     pub fn method(&self) -> &'static str {
-        if self.shape == Shape::Other { "ds-gda" } else { "auto" }
+        if self.shape == SampledClass::Other { "ds-gda" } else { "auto" }
     }
 }
 
 /// Samples a game around `start`.
+///
+/// ```
+/// use standoff::estimate::{SampledClass, estimate};
+/// use standoff::zoo;
+///
+/// let mut made = (zoo::find("bilinear").unwrap().make)();
+/// let found = estimate(&mut made.game, &made.start, 10, 1);
+/// assert_eq!(found.shape, SampledClass::Linear);
+/// assert!((found.constants.l12 - 1.0).abs() < 1e-6);
+/// ```
 pub fn estimate<G: Game>(game: &mut G, start: &Point<G::Real>, samples: u64, seed: u64) -> Estimate {
     let mut sampler = Sampler::new(game, start, seed);
     for _ in 0..samples.max(1) {
@@ -64,17 +72,17 @@ const POWER: usize = 6;
 
 struct Sampler<'g, G: Game> {
     f: Oracle<'g, G>,
-    rng: ChaCha8Rng,
+    random: Xoshiro,
     start: Point<G::Real>,
     reach: (f64, f64),
     linear: bool,
-    seen: Seen,
+    seen: Extremes,
     climbs: Vec<Climb>,
 }
 
 /// Extremes over the samples.
 #[derive(Default)]
-struct Seen {
+struct Extremes {
     l11: f64,
     l12: f64,
     l22: f64,
@@ -105,11 +113,11 @@ impl<'g, G: Game> Sampler<'g, G> {
         let linear = game.linear_in_y();
         Self {
             f: Oracle::new(game, Limits::default()),
-            rng: ChaCha8Rng::seed_from_u64(seed),
+            random: Xoshiro::new(seed),
             start,
             reach,
             linear,
-            seen: Seen { lowest_g: f64::INFINITY, ..Seen::default() },
+            seen: Extremes { lowest_g: f64::INFINITY, ..Extremes::default() },
             climbs: Vec::new(),
         }
     }
@@ -118,9 +126,9 @@ impl<'g, G: Game> Sampler<'g, G> {
     fn point(&mut self) -> Point<G::Real> {
         let mut z = self.start.clone();
         if self.seen.any {
-            scatter(&mut self.rng, &mut z.x, self.reach.0);
+            scatter(&mut self.random, &mut z.x, self.reach.0);
             self.f.x_set().project(&mut z.x);
-            scatter(&mut self.rng, &mut z.y, self.reach.1);
+            scatter(&mut self.random, &mut z.y, self.reach.1);
             self.f.y_set().project(&mut z.y);
         }
         z
@@ -152,7 +160,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         let n = if along_x { z.x.len() } else { z.y.len() };
         let (mut size, mut low, mut high) = (0.0_f64, f64::INFINITY, f64::NEG_INFINITY);
         for shift_sign in [0.0, 1.0, -1.0] {
-            let mut d = direction::<G::Real>(&mut self.rng, n);
+            let mut d = direction::<G::Real>(&mut self.random, n);
             for _ in 0..POWER {
                 let Some((hd, moved)) = self.along(z, &d, along_x, along_x) else { break };
                 let ray = ops::dot(&hd, &moved) / ops::dot(&moved, &moved);
@@ -177,7 +185,7 @@ impl<'g, G: Game> Sampler<'g, G> {
     /// The norm of the mixed second derivative.
     fn cross(&mut self, z: &Point<G::Real>) -> f64 {
         let mut size = 0.0_f64;
-        let mut d = direction::<G::Real>(&mut self.rng, z.y.len());
+        let mut d = direction::<G::Real>(&mut self.random, z.y.len());
         for _ in 0..POWER {
             // grad_x along y, then grad_y along x: one round of power iteration on M M'.
             let Some((mut md, moved)) = self.along(z, &d, true, false) else { break };
@@ -275,26 +283,26 @@ impl<'g, G: Game> Sampler<'g, G> {
         let (pl, same_height) = self.pl();
         // Not measured against L11: curvature in x says nothing about curvature in y.
         let shape = if self.linear || s.l22 <= 1e-9 * (1.0 + s.l12) {
-            Shape::Linear
+            SampledClass::Linear
         } else if s.convex_y < -1e-3 * s.l22 {
-            Shape::StronglyConcave
+            SampledClass::StronglyConcave
         } else if s.convex_y <= bent {
-            Shape::Concave
+            SampledClass::Concave
         } else if same_height && pl > 0.0 && self.f.y_set().diameter_bound().is_infinite() {
-            Shape::Pl
+            SampledClass::Pl
         } else {
-            Shape::Other
+            SampledClass::Other
         };
         let mu = match shape {
-            Shape::StronglyConcave => -s.convex_y,
-            Shape::Pl => pl,
+            SampledClass::StronglyConcave => -s.convex_y,
+            SampledClass::Pl => pl,
             _ => 0.0,
         };
         let bounded = |set: &Set<G::Real>| Some(set.radius_around(&set.centre())).filter(|r| r.is_finite());
         let constants = Constants {
             l11: s.l11,
             l12: s.l12,
-            l22: if shape == Shape::Linear { 0.0 } else { s.l22 },
+            l22: if shape == SampledClass::Linear { 0.0 } else { s.l22 },
             mu,
             delta_g: s.first_g.map(|g| (g - s.lowest_g).max(0.0)),
             delta: Some(s.delta),
@@ -335,15 +343,15 @@ fn reach<R: Real>(set: &Set<R>, start: &[R]) -> f64 {
 }
 
 /// Moves `v` by a random vector of length up to `reach`.
-fn scatter<R: Real>(rng: &mut ChaCha8Rng, v: &mut [R], reach: f64) {
-    let d = direction::<R>(rng, v.len());
-    let length = reach * rng.random::<f64>();
+fn scatter<R: Real>(random: &mut Xoshiro, v: &mut [R], reach: f64) {
+    let d = direction::<R>(random, v.len());
+    let length = reach * random.unit();
     ops::axpy(length, &d, v);
 }
 
 /// A random unit vector (the sum of four uniforms is normal enough to have no preferred axis that matters here).
-fn direction<R: Real>(rng: &mut ChaCha8Rng, n: usize) -> Vec<R> {
-    let mut d: Vec<R> = (0..n).map(|_| R::from_f64((0..4).map(|_| rng.random::<f64>() - 0.5).sum::<f64>())).collect();
+fn direction<R: Real>(random: &mut Xoshiro, n: usize) -> Vec<R> {
+    let mut d: Vec<R> = (0..n).map(|_| R::from_f64((0..4).map(|_| random.unit() - 0.5).sum::<f64>())).collect();
     normalise(&mut d);
     d
 }

@@ -17,6 +17,28 @@ pub enum Need {
 /// The inner player moves many times per outer step, so `x` is fixed first and everything else is asked at that `x`.
 /// A value that is not finite means "outside the domain of f": line searches step back from it, fixed-step methods end
 /// with [`StopReason::NonFinite`](crate::StopReason::NonFinite).
+///
+/// ```
+/// use standoff::{Game, Need, Point, Set, Error};
+///
+/// /// x y on a square.
+/// struct Bilinear(Set<f64>, f64);
+///
+/// impl Game for Bilinear {
+///     type Real = f64;
+///     fn x_set(&self) -> &Set<f64> { &self.0 }
+///     fn y_set(&self) -> &Set<f64> { &self.0 }
+///     fn fix(&mut self, x: &[f64], _: Need) { self.1 = x[0]; }
+///     fn value(&mut self, y: &[f64]) -> f64 { self.1 * y[0] }
+///     fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 { out[0] = y[0]; self.value(y) }
+///     fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 { out[0] = self.1; self.value(y) }
+/// }
+///
+/// let mut game = Bilinear(Set::interval(-1.0, 1.0)?, 0.0);
+/// let found = standoff::solve(&mut game, &Point::new(&[0.7], &[-0.3]), &Default::default())?;
+/// assert!(found.certificate.proves(1e-3));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 pub trait Game {
     /// How the entries of `x`, `y` and the gradients are stored.
     type Real: Real;
@@ -134,6 +156,13 @@ impl<G: Game + ?Sized> Game for Box<G> {
 }
 
 /// A pair `(x, y)`.
+///
+/// ```
+/// use standoff::Point;
+///
+/// let z = Point::new(&[1.0, 2.0], &[0.5]);
+/// assert_eq!((z.x.len(), z.y.len()), (2, 1));
+/// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point<R> {
     /// The minimising player (the paper's theta).

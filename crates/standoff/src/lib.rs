@@ -1,7 +1,7 @@
 //! Non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`, solved to a certificate: proven bounds on how
 //! much either player could still gain to first order.
 //!
-//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve`], read the [`Solution`]: the best pair, its
+//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve()`], read the [`Solution`]: the best pair, its
 //! [`Certificate`], what it cost, and how the run ended. The default method needs no constants; [`methods`] has the others.
 //!
 //! ```
@@ -13,6 +13,7 @@ pub mod check;
 pub mod enclosure;
 pub mod error;
 pub mod estimate;
+#[cfg(feature = "formula")]
 pub mod formula;
 pub mod gap;
 pub mod inner;
@@ -23,28 +24,35 @@ pub mod ops;
 pub mod oracle;
 pub mod outer;
 pub mod plan;
+#[cfg(feature = "zoo")]
 pub mod race;
 pub mod sets;
+pub mod simd;
+#[cfg(feature = "zoo")]
 pub mod zoo;
 
 mod constants;
 mod game;
 mod measure;
+mod method;
 mod pair;
+mod random;
 mod real;
 mod settings;
-mod simd;
 mod solution;
 mod solve;
 mod stop;
+#[cfg(feature = "formula")]
+mod threads;
 mod training;
 
 pub use certify::{Claim, Evidence, Multiplier, Verdict, certify, verify};
-pub use constants::Constants;
+pub use constants::{CONSTANTS, ConstantInfo, Constants};
 pub use error::Error;
 pub use game::{Game, Need, Point};
 pub use gap::{Certificate, Gap, Proof};
-pub use methods::{Choice, Method, Mode};
+pub use method::{Goal, Method, Visitor};
+pub use methods::AnyMethod;
 pub use observe::{Observer, Record, Trace};
 pub use oracle::{Calls, Oracle};
 pub use real::Real;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::certify::{Certifier, Evidence, check_projections_along, is_admissible, pull_inside};
-use crate::pair::PairGauge;
+use crate::pair::TwoGauges;
 use crate::{Certificate, Error, Game, Gap, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
 
 /// Unproven candidates after which a run ends.
@@ -15,7 +15,7 @@ const WITHIN_ERROR: f64 = 2.0;
 
 /// Scratch for measuring.
 pub(crate) struct Meter<R> {
-    pair: PairGauge<R>,
+    pair: TwoGauges<R>,
     eps: f64,
     certifier: Certifier<R>,
     /// Candidates that were not proven, the reason of the last one, and how many candidates are passed over before the next is tried.
@@ -33,14 +33,14 @@ pub(crate) enum Candidate<R> {
 }
 
 impl<R: Real> Meter<R> {
-    pub(crate) fn new(z: &Point<R>, settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             eps: settings.eps,
             certifier: Certifier::new(settings.radius),
             unproven: 0,
             obstacle: None,
             pause: 0,
-            pair: PairGauge::new(z.x.len(), z.y.len(), settings.radius),
+            pair: TwoGauges::new(settings.radius),
         }
     }
 
@@ -120,15 +120,14 @@ impl<R: Real> Meter<R> {
         let mut point = z.clone();
         pull_inside(f.x_set(), &mut point.x);
         pull_inside(f.y_set(), &mut point.y);
-        check_projections_along(f.game(), &point, (&self.pair.gx, &self.pair.gy), self.pair.radius)?;
+        check_projections_along(f.game(), &point, f.gradients(), self.pair.radius)?;
         let evidence = match self.certifier.with_goal(f.game_mut(), &point, goal) {
             Some(evidence) => evidence,
             None => {
                 f.whole();
                 f.look(&point.x, Need::Gradients);
-                let value = f.peek_grad_x(&point.y, &mut self.pair.gx);
-                f.peek_grad_y(&point.y, &mut self.pair.gy);
-                let evidence = self.certifier.as_measured(f.game(), &point, value, (&self.pair.gx, &self.pair.gy));
+                let value = f.peek_both(&point.y);
+                let evidence = self.certifier.as_measured(f.game(), &point, value, f.gradients());
                 f.resample(record.iteration);
                 evidence
             }
@@ -163,19 +162,15 @@ impl<R: Real> Meter<R> {
     }
 
     /// A start outside the domain is bad input, not a bad ending.
-    pub(crate) fn refuse_bad_start<G: Game<Real = R>>(
-        &mut self,
-        f: &mut Oracle<'_, G>,
-        z: &Point<R>,
-    ) -> Result<(), Error> {
+    pub(crate) fn refuse_bad_start<G: Game<Real = R>>(&self, f: &mut Oracle<'_, G>, z: &Point<R>) -> Result<(), Error> {
         f.look(&z.x, Need::Gradients);
-        let value = f.peek_grad_x(&z.y, &mut self.pair.gx);
-        f.peek_grad_y(&z.y, &mut self.pair.gy);
+        let value = f.peek_both(&z.y);
+        let (gx, gy) = f.gradients();
         let what = if !value.is_finite() {
             "f"
-        } else if !ops::all_finite(&self.pair.gx) {
+        } else if !ops::all_finite(gx) {
             "the gradient in x"
-        } else if !ops::all_finite(&self.pair.gy) {
+        } else if !ops::all_finite(gy) {
             "the gradient in y"
         } else {
             return Ok(());

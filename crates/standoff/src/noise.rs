@@ -1,6 +1,6 @@
 //! A game whose gradient in x is noisy: for trying methods in the stochastic setting.
 
-use crate::zoo::random::Random;
+use crate::random::Xoshiro;
 use crate::{Error, Game, Need, Real, Set};
 
 /// A game with seeded Gaussian noise on `grad_x`; values and `grad_y` are exact.
@@ -8,6 +8,21 @@ use crate::{Error, Game, Need, Real, Set};
 /// The noise of a step is a pure function of the seed and the step: every gradient of that step carries the same noise, as the
 /// gradients of a mini-batch do, and a continued run meets the same noise as an unbroken one. [`whole`](Game::whole) switches it
 /// off, so what is measured is the exact game.
+///
+/// ```
+/// use standoff::noise::Noisy;
+/// use standoff::{Game, Need, zoo};
+///
+/// let made = (zoo::find("bilinear").unwrap().make)();
+/// let mut game = Noisy::new(made.game, 0.1, 7)?;
+/// let (mut g, mut again) = ([0.0], [0.0]);
+/// game.resample(3);
+/// game.fix(&[0.5], Need::Gradients);
+/// game.grad_x(&[0.25], &mut g);
+/// game.grad_x(&[0.25], &mut again);
+/// assert!(g[0] != 0.25 && g == again);
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Noisy<G> {
     game: G,
@@ -69,8 +84,7 @@ impl<G: Game> Game for Noisy<G> {
     fn resample(&mut self, step: u64) -> bool {
         let mut changed = self.game.resample(step) || !self.on;
         if self.step != Some(step) {
-            // Stream 0 of a seed is where the zoo's data come from.
-            let mut random = Random::stream(self.seed, step.wrapping_add(1));
+            let mut random = Xoshiro::stream(self.seed, step);
             self.noise.iter_mut().for_each(|e| *e = self.sigma * random.normal());
             self.step = Some(step);
             changed = true;

@@ -31,6 +31,18 @@ impl Observer for () {
 }
 
 /// Every record, kept.
+///
+/// ```
+/// use standoff::{Settings, Trace, solve_with, zoo};
+///
+/// let mut made = (zoo::find("saddle2d").unwrap().make)();
+/// let settings = Settings::eps(1e-6);
+/// let mut method = settings.build(&made.game)?;
+/// let mut trace = Trace::default();
+/// solve_with(&mut made.game, &made.start, method.as_mut(), &settings, &mut trace)?;
+/// assert!(trace.records.last().unwrap().certificate.proves(1e-6));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
     /// In the order they were made.

@@ -27,6 +27,19 @@ impl Calls {
 }
 
 /// When to give up, checked by every inner loop through [`Oracle::budget`].
+///
+/// ```
+/// use standoff::oracle::{Limits, Oracle};
+/// use standoff::{Need, StopReason, zoo};
+///
+/// let mut made = (zoo::find("bilinear").unwrap().make)();
+/// let mut f = Oracle::new(&mut made.game, Limits { max_gradients: Some(1), ..Limits::default() });
+/// let mut g = [0.0];
+/// f.at(&[0.5], Need::Gradients);
+/// f.grad_x(&[0.25], &mut g);
+/// assert_eq!(g, [0.25]);
+/// assert_eq!(f.budget(), Err(StopReason::OracleLimit));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
     /// Most gradients, of both kinds together.
@@ -37,21 +50,34 @@ pub struct Limits {
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
-/// A gradient, the `y` it belongs to, and the value there.
+/// A gradient, which of the two stored `y` it belongs to, and the value there.
 struct Memory<R> {
-    y: Vec<R>,
     gradient: Vec<R>,
+    at: usize,
     value: f64,
     valid: bool,
 }
 
 impl<R: Real> Memory<R> {
-    fn new(y_dim: usize, dim: usize) -> Self {
-        Self { y: vec![R::default(); y_dim], gradient: vec![R::default(); dim], value: f64::NAN, valid: false }
+    fn new(dim: usize) -> Self {
+        Self { gradient: vec![R::default(); dim], at: 0, value: f64::NAN, valid: false }
     }
 
-    fn holds(&self, y: &[R]) -> bool {
-        self.valid && self.y == y
+    fn holds(&self, ys: &[Vec<R>; 2], y: &[R]) -> bool {
+        self.valid && ys[self.at] == y
+    }
+
+    /// Finds a place for the `y` of a new gradient: that of the other gradient if they agree, so that nothing is copied.
+    fn place(&mut self, other: &Self, ys: &mut [Vec<R>; 2], y: &[R]) {
+        self.valid = false;
+        if other.holds(ys, y) {
+            self.at = other.at;
+            return;
+        }
+        if other.valid {
+            self.at = 1 - other.at;
+        }
+        ys[self.at].copy_from_slice(y);
     }
 }
 
@@ -63,6 +89,8 @@ pub struct Oracle<'g, G: Game + ?Sized> {
     x: Vec<G::Real>,
     fixed: Option<Need>,
     billed: Option<Need>,
+    /// Where the gradients were taken: one place if they were taken at the same `y`.
+    ys: [Vec<G::Real>; 2],
     along_x: Memory<G::Real>,
     along_y: Memory<G::Real>,
     /// X and Y at the pair of which both gradients are remembered.
@@ -80,8 +108,9 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
             x: vec![G::Real::default(); n],
             fixed: None,
             billed: None,
-            along_x: Memory::new(m, n),
-            along_y: Memory::new(m, m),
+            ys: [vec![G::Real::default(); m], vec![G::Real::default(); m]],
+            along_x: Memory::new(n),
+            along_y: Memory::new(m),
             gaps: None,
         }
     }
@@ -201,47 +230,82 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
     /// As [`value`](Self::value), for measuring: not counted.
     pub fn peek_value(&mut self, y: &[G::Real]) -> f64 {
         assert!(self.fixed.is_some(), "a point is fixed before its value is asked");
-        match (self.along_x.holds(y), self.along_y.holds(y)) {
-            (true, _) => self.along_x.value,
-            (_, true) => self.along_y.value,
-            _ => self.game.value(y),
+        if self.along_x.holds(&self.ys, y) {
+            self.along_x.value
+        } else if self.along_y.holds(&self.ys, y) {
+            self.along_y.value
+        } else {
+            self.game.value(y)
         }
     }
 
     /// As [`grad_x`](Self::grad_x), for measuring: not counted.
     pub fn peek_grad_x(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
-        assert_eq!(
-            self.fixed,
-            Some(Need::Gradients),
-            "a point is fixed with Need::Gradients before its gradient is asked"
-        );
-        if !self.along_x.holds(y) {
-            self.gaps = None;
-            let memory = &mut self.along_x;
-            memory.value = self.game.grad_x(y, &mut memory.gradient);
-            memory.y.copy_from_slice(y);
-            memory.valid = true;
-        }
+        self.take_x(y);
         out.copy_from_slice(&self.along_x.gradient);
         self.along_x.value
     }
 
     /// As [`grad_y`](Self::grad_y), for measuring: not counted.
     pub fn peek_grad_y(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
+        self.take_y(y, false);
+        out.copy_from_slice(&self.along_y.gradient);
+        self.along_y.value
+    }
+
+    /// Both gradients at `y`, for measuring: not counted and not copied, [`gradients`](Self::gradients) has them. Returns `f` too.
+    pub fn peek_both(&mut self, y: &[G::Real]) -> f64 {
+        self.take_x(y);
+        self.take_y(y, true);
+        self.along_x.value
+    }
+
+    /// Both gradients at `y`, counted but not copied: [`gradients`](Self::gradients) has them. Returns `f` too.
+    pub fn grad_both(&mut self, y: &[G::Real]) -> f64 {
+        self.calls.grad_x += 1;
+        self.calls.grad_y += 1;
+        self.peek_both(y)
+    }
+
+    /// The gradients in `x` and in `y` that were taken last.
+    pub fn gradients(&self) -> (&[G::Real], &[G::Real]) {
+        (&self.along_x.gradient, &self.along_y.gradient)
+    }
+
+    fn take_x(&mut self, y: &[G::Real]) {
+        self.require_gradients();
+        let memory = &mut self.along_x;
+        if !memory.holds(&self.ys, y) {
+            self.gaps = None;
+            memory.place(&self.along_y, &mut self.ys, y);
+            memory.value = self.game.grad_x(y, &mut memory.gradient);
+            memory.valid = true;
+        }
+    }
+
+    /// `y_is_of_x`: the gradient in x has just been taken at this `y`, which then need not be compared.
+    fn take_y(&mut self, y: &[G::Real], y_is_of_x: bool) {
+        self.require_gradients();
+        let memory = &mut self.along_y;
+        let known = y_is_of_x && memory.valid && memory.at == self.along_x.at;
+        if !(known || memory.holds(&self.ys, y)) {
+            self.gaps = None;
+            if y_is_of_x {
+                memory.at = self.along_x.at;
+            } else {
+                memory.place(&self.along_x, &mut self.ys, y);
+            }
+            memory.value = self.game.grad_y(y, &mut memory.gradient);
+            memory.valid = true;
+        }
+    }
+
+    fn require_gradients(&self) {
         assert_eq!(
             self.fixed,
             Some(Need::Gradients),
             "a point is fixed with Need::Gradients before its gradient is asked"
         );
-        if !self.along_y.holds(y) {
-            self.gaps = None;
-            let memory = &mut self.along_y;
-            memory.value = self.game.grad_y(y, &mut memory.gradient);
-            memory.y.copy_from_slice(y);
-            memory.valid = true;
-        }
-        out.copy_from_slice(&self.along_y.gradient);
-        self.along_y.value
     }
 
     /// Moves to mini-batch number `step`. What was remembered belongs to another batch.

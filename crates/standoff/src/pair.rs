@@ -3,9 +3,39 @@
 use crate::gap::{Ask, Gauge, Side};
 use crate::{Certificate, Game, Need, Oracle, Point, Real};
 
-/// Measures pairs through an oracle, with the scratch space that takes.
+/// Measures pairs through an oracle, which has the gradients afterwards.
+pub(crate) struct TwoGauges<R> {
+    /// One per player: a gauge keeps scratch of the player's length.
+    of_x: Gauge<R>,
+    of_y: Gauge<R>,
+    pub(crate) radius: f64,
+}
+
+impl<R: Real> TwoGauges<R> {
+    /// For steps of length at most `radius`.
+    pub(crate) fn new(radius: f64) -> Self {
+        Self { of_x: Gauge::following(radius), of_y: Gauge::following(radius), radius }
+    }
+
+    /// Value, X and Y at `z`, for the gradients as computed.
+    pub(crate) fn measure<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, z: &Point<R>) -> (f64, Certificate) {
+        f.look(&z.x, Need::Gradients);
+        let value = f.peek_both(&z.y);
+        if let Some(known) = f.known_gaps().filter(|c| c.radius == self.radius) {
+            return (value, known);
+        }
+        let (gx, gy) = f.gradients();
+        let x = self.of_x.measure(f.x_set(), &z.x, gx, Side::Min, Ask::Exact);
+        let y = self.of_y.measure(f.y_set(), &z.y, gy, Side::Max, Ask::Exact);
+        let certificate = Certificate::as_computed(x, y, self.radius);
+        f.remember_gaps(certificate);
+        (value, certificate)
+    }
+}
+
+/// As [`TwoGauges`], with copies of the gradients.
 pub(crate) struct PairGauge<R> {
-    gauge: Gauge<R>,
+    gauges: TwoGauges<R>,
     pub(crate) radius: f64,
     /// The gradients at the pair measured last.
     pub(crate) gx: Vec<R>,
@@ -15,21 +45,15 @@ pub(crate) struct PairGauge<R> {
 impl<R: Real> PairGauge<R> {
     /// For a game of these dimensions and steps of length at most `radius`.
     pub(crate) fn new(n: usize, m: usize, radius: f64) -> Self {
-        Self { gauge: Gauge::new(radius), radius, gx: vec![R::default(); n], gy: vec![R::default(); m] }
+        Self { gauges: TwoGauges::new(radius), radius, gx: vec![R::default(); n], gy: vec![R::default(); m] }
     }
 
     /// Value, X and Y at `z`, for the gradients as computed.
     pub(crate) fn measure<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, z: &Point<R>) -> (f64, Certificate) {
-        f.look(&z.x, Need::Gradients);
-        let value = f.peek_grad_x(&z.y, &mut self.gx);
-        f.peek_grad_y(&z.y, &mut self.gy);
-        if let Some(known) = f.known_gaps().filter(|c| c.radius == self.radius) {
-            return (value, known);
-        }
-        let x = self.gauge.measure(f.x_set(), &z.x, &self.gx, Side::Min, Ask::Exact);
-        let y = self.gauge.measure(f.y_set(), &z.y, &self.gy, Side::Max, Ask::Exact);
-        let certificate = Certificate::as_computed(x, y, self.radius);
-        f.remember_gaps(certificate);
-        (value, certificate)
+        let measured = self.gauges.measure(f, z);
+        let (gx, gy) = f.gradients();
+        self.gx.copy_from_slice(gx);
+        self.gy.copy_from_slice(gy);
+        measured
     }
 }

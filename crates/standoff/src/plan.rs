@@ -2,7 +2,7 @@
 //!
 //! Counts are `f64` because worst-case budgets are often beyond any integer.
 
-use crate::{Constants, Error};
+use crate::{Constants, Error, Goal};
 
 /// Which statement of a theorem is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,15 +27,50 @@ impl Statement {
             Self::Tightened => "tightened",
         }
     }
+
+    /// What this statement can promise: the printed one knows steps of length at most 1.
+    fn goal(self, goal: Goal) -> Goal {
+        if self == Self::Printed { Goal::from(goal.eps) } else { goal }
+    }
 }
 
 /// The outer step of Algorithm 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outer {
+pub enum OuterStep {
     /// Projected gradient.
     Projected,
     /// The certificate's own direction.
     FrankWolfe,
+}
+
+impl OuterStep {
+    /// The method that is Algorithm 2 with this step.
+    fn method(self) -> &'static str {
+        match self {
+            Self::Projected => "regularised",
+            Self::FrankWolfe => "frank-wolfe",
+        }
+    }
+}
+
+/// The longest steps that the certificate considers for x and for y: at most the radius, and at most the diameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reach {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+}
+
+impl Reach {
+    /// From the radii among the constants.
+    fn of(goal: Goal, c: &Constants) -> Self {
+        let diameter = |radius: Option<f64>| radius.map_or(f64::INFINITY, |r| 2.0 * r);
+        Self { x: goal.reach(diameter(c.radius_x)), y: goal.reach(diameter(c.radius_y)) }
+    }
+
+    /// The larger of the two.
+    pub(crate) fn most(self) -> f64 {
+        if self.x > self.y { self.x } else { self.y }
+    }
 }
 
 /// A worst-case schedule.
@@ -78,24 +113,30 @@ fn need(value: Option<f64>, method: &'static str, constant: &'static str) -> Res
     value.ok_or(Error::MissingConstant { method, constant })
 }
 
-/// Algorithm 1 (multi-step gradient descent ascent) for a mu-PL game.
-pub fn algorithm1(c: &Constants, eps: f64, statement: Statement) -> Result<Plan, Error> {
+/// The constant `L = L11 + L12^2/mu` of g; the paper prints `2 mu` for Algorithm 1.
+fn smoothness(c: &Constants, mu: f64) -> f64 {
+    c.l11 + c.l12 * c.l12 / mu
+}
+
+/// Algorithm 1 (multi-step gradient descent ascent) for a mu-PL game. The printed statement knows radius 1 only.
+pub fn algorithm1(c: &Constants, goal: impl Into<Goal>, statement: Statement) -> Result<Plan, Error> {
     const NAME: &str = "multistep";
-    if !(c.mu > 0.0) {
-        return Err(Error::MissingConstant { method: NAME, constant: "mu (the PL constant in y, positive)" });
-    }
+    refuse_impossible(c, NAME)?;
+    let goal = statement.goal(goal.into());
+    let reach = Reach::of(goal, c);
     let kappa = (c.l22 / c.mu).max(1.0);
     let log_rho = -(-1.0 / kappa).ln_1p(); // log(1/rho), rho = 1 - 1/kappa; infinite when kappa = 1
-    let smooth = c.l11 + c.l12 * c.l12 / if statement == Statement::Printed { 2.0 * c.mu } else { c.mu };
+    let smooth = smoothness(c, if statement == Statement::Printed { 2.0 * c.mu } else { c.mu });
     let delta_g = need(c.delta_g, NAME, "delta_g")?;
     let delta = need(c.delta, NAME, "delta")?;
+    let tolerance = tightened_tolerance(c, c.mu, goal.eps, reach);
     let (outer, inner) = if statement == Statement::Tightened {
-        let tol = tightened_tolerance(c, c.mu, eps);
-        (tightened_outer(Outer::Projected, smooth, delta_g, eps), (2.0 * c.l22 * delta / (tol * tol)).ln() / log_rho)
+        let outer = tightened_outer(OuterStep::Projected, smooth, delta_g, (goal.eps, reach));
+        (outer, (2.0 * c.l22 * delta / (tolerance * tolerance)).ln() / log_rho)
     } else {
         let power = if statement == Statement::Printed { 15 } else { 17 };
-        let inner = paper_log(c, smooth, c.mu, power, eps, NAME)? / log_rho;
-        (paper_outer(c, smooth, eps, NAME)?, inner)
+        let inner = paper_log(c, (smooth, c.mu, power), (goal.eps, reach), NAME)? / log_rho;
+        (paper_outer(c, smooth, goal.eps, NAME)?, inner)
     };
     Ok(Plan {
         outer: outer.max(1.0).ceil(),
@@ -104,44 +145,89 @@ pub fn algorithm1(c: &Constants, eps: f64, statement: Statement) -> Result<Plan,
         lambda: 0.0,
         step_x: 1.0 / smooth,
         step_y: 1.0 / c.l22,
-        tolerance: tightened_tolerance(c, c.mu, eps),
+        tolerance,
     })
 }
 
-/// Algorithm 2 (regularised, with accelerated inner ascent) for a nonconvex-concave game.
-pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -> Result<Plan, Error> {
-    const NAME: &str = "regularised";
-    let radius_y = need(c.radius_y, NAME, "radius_y (Y must be bounded)")?;
+/// Refuses a mu that is missing, or larger than L22: a mu-PL function cannot be smoother than that.
+pub(crate) fn refuse_impossible(c: &Constants, method: &'static str) -> Result<(), Error> {
+    if !(c.mu > 0.0) {
+        return Err(Error::MissingConstant { method, constant: "mu (the PL constant in y, positive)" });
+    }
+    // Estimates and decimal fractions may be off by rounding.
+    let fine = c.mu <= c.l22 * (1.0 + 1e-9);
+    if fine { Ok(()) } else { Err(Error::Setting { name: "mu", value: c.mu, want: "at most L22" }) }
+}
+
+/// The regulariser of Algorithm 2 and everything that follows from its weight alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Weighted {
+    pub(crate) lambda: f64,
+    /// `L22 + lambda`, the smoothness of `f_lambda` in y; printed L22.
+    pub(crate) inner_smoothness: f64,
+    /// N.
+    pub(crate) restart: f64,
+    /// `L = L11 + L12^2/lambda`, the smoothness of `g_lambda`.
+    pub(crate) smoothness: f64,
+}
+
+impl Weighted {
+    /// For a weight that is given; otherwise for `eps/(share radius_y reach)`, which costs Y at most `2 eps/share`.
+    pub(crate) fn new(c: &Constants, given: Option<f64>, (eps, share): (f64, f64), printed: bool) -> Self {
+        let lambda = given.unwrap_or(eps / share);
+        let inner_smoothness = if printed { c.l22 } else { c.l22 + lambda };
+        let restart = (8.0 * inner_smoothness / lambda).sqrt();
+        let restart = if printed { restart.floor() } else { restart.ceil().max(1.0) };
+        Self { lambda, inner_smoothness, restart, smoothness: smoothness(c, lambda) }
+    }
+}
+
+/// Algorithm 2 (regularised, with accelerated inner ascent) for a nonconvex-concave game. The printed statement knows radius 1 only.
+pub fn algorithm2(c: &Constants, goal: impl Into<Goal>, statement: Statement, outer: OuterStep) -> Result<Plan, Error> {
+    let goal = statement.goal(goal.into());
+    let radius_y = need(c.radius_y, outer.method(), "radius_y (Y must be bounded)")?;
+    let share = if statement == Statement::Tightened { 2.0 } else { 4.0 };
+    let share = share * radius_y * Reach::of(goal, c).y;
+    let weighted = Weighted::new(c, None, (goal.eps, share), statement == Statement::Printed);
+    algorithm2_with(c, goal, statement, (outer, weighted))
+}
+
+/// As [`algorithm2`], for a weight of the regulariser that may be the user's.
+pub(crate) fn algorithm2_with(
+    c: &Constants,
+    goal: Goal,
+    statement: Statement,
+    (outer, w): (OuterStep, Weighted),
+) -> Result<Plan, Error> {
+    let method = outer.method();
+    let radius_y = need(c.radius_y, method, "radius_y (Y must be bounded)")?;
     let printed = statement == Statement::Printed;
-    let lambda = eps / (if statement == Statement::Tightened { 2.0 } else { 4.0 } * radius_y);
-    let l_in = if printed { c.l22 } else { c.l22 + lambda };
-    let smooth = c.l11 + c.l12 * c.l12 / lambda;
-    let restart = (8.0 * l_in / lambda).sqrt();
-    let restart = if printed { restart.floor() } else { restart.ceil().max(1.0) };
+    let (eps, reach) = (goal.eps, Reach::of(goal, c));
+    let Weighted { lambda, inner_smoothness: l_in, restart, smoothness: smooth } = w;
     // g - g_lambda lies between 0 and lambda D^2/2, D the radius of Y: Delta_g of g_lambda is larger by at most that.
     let bias = if printed { 0.0 } else { 0.5 * lambda * radius_y * radius_y };
-    let delta_g = need(c.delta_g, NAME, "delta_g")? + bias;
+    let delta_g = need(c.delta_g, method, "delta_g")? + bias;
     let c = &Constants { delta_g: Some(delta_g), ..*c };
-    let delta = need(c.delta, NAME, "delta")?;
-    let tolerance = tightened_tolerance(c, lambda, eps);
+    let delta = need(c.delta, method, "delta")?;
+    let tolerance = tightened_tolerance(c, lambda, eps, reach);
     let (steps, inner) = if statement == Statement::Tightened {
         // Residual <= 2 sqrt(2 L h), h the inner gap, which halves every N steps.
         let epochs = (8.0 * l_in * delta / (tolerance * tolerance)).log2().max(1.0).ceil();
-        (tightened_outer(outer, smooth, delta_g, eps), epochs * restart)
+        (tightened_outer(outer, smooth, delta_g, (eps, reach)), epochs * restart)
     } else {
         let kappa = l_in / lambda;
-        let inner = (8.0 * kappa).sqrt() / 2.0_f64.ln() * paper_log(c, smooth, lambda, 17, eps, NAME)?;
+        let log = paper_log(c, (smooth, lambda, 17), (eps, reach), method)?;
         let steps = match outer {
-            Outer::Projected => paper_outer(c, smooth, eps, NAME)?,
-            Outer::FrankWolfe => 8.0 * frank_wolfe_smoothness(c, smooth) * delta_g / (eps * eps),
+            OuterStep::Projected => paper_outer(c, smooth, eps, method)?,
+            OuterStep::FrankWolfe => {
+                8.0 * frank_wolfe_smoothness(c, smooth)? * delta_g * reach.x * reach.x / (eps * eps)
+            }
         };
-        (steps, inner)
+        (steps, (8.0 * kappa).sqrt() / 2.0_f64.ln() * log)
     };
     let step_x = match outer {
-        Outer::Projected => 1.0 / smooth,
-        Outer::FrankWolfe => {
-            1.0 / if statement == Statement::Tightened { smooth } else { frank_wolfe_smoothness(c, smooth) }
-        }
+        OuterStep::FrankWolfe if statement != Statement::Tightened => 1.0 / frank_wolfe_smoothness(c, smooth)?,
+        _ => 1.0 / smooth,
     };
     Ok(Plan {
         outer: steps.max(1.0).ceil(),
@@ -154,27 +240,29 @@ pub fn algorithm2(c: &Constants, eps: f64, statement: Statement, outer: Outer) -
     })
 }
 
-/// The outer count with gradients of g exact to `eps/12`.
+/// The outer count with gradients of g exact to `eps/12`, over steps of length at most `m`.
 ///
-/// Projected: `X <= 2 L d + eps/6` after a step of length d, and g falls by `(L/4) d^2 - delta^2/L` at least: `64 L Delta_g / eps^2`.
-/// Frank-Wolfe: while `X > eps` a step of `X/L` lets g fall by `5 X^2/(12 L)` at least, a clipped one (`X > L`) by `5 X/12`:
-/// `12 Delta_g max(L, eps) / (5 eps^2)`.
-fn tightened_outer(outer: Outer, smooth: f64, delta_g: f64, eps: f64) -> f64 {
+/// Projected: `X <= m (2 L d) + eps/6` after a step of length d, and g falls by `(L/4) d^2 - delta^2/L` at least, `delta = eps/(12 m)`:
+/// `64 L Delta_g m^2 / eps^2`. Frank-Wolfe: while `X > eps` a step of `X/(L ||s||^2)` lets g fall by `5 X^2/(12 L m^2)` at least, a
+/// clipped one (`X > L ||s||^2`) by `5 X/12`: `12 Delta_g max(L m^2, eps) / (5 eps^2)`.
+fn tightened_outer(outer: OuterStep, smooth: f64, delta_g: f64, (eps, reach): (f64, Reach)) -> f64 {
+    let smooth = smooth * reach.x * reach.x;
     match outer {
-        Outer::Projected => 64.0 * smooth * delta_g / (eps * eps),
-        Outer::FrankWolfe => 12.0 * delta_g * smooth.max(eps) / (5.0 * eps * eps),
+        OuterStep::Projected => 64.0 * smooth * delta_g / (eps * eps),
+        OuterStep::FrankWolfe => 12.0 * delta_g * smooth.max(eps) / (5.0 * eps * eps),
     }
 }
 
-/// `max{L, L12, g_max, 1}` of the Frank-Wolfe step.
-pub(crate) fn frank_wolfe_smoothness(c: &Constants, smooth: f64) -> f64 {
-    smooth.max(c.l12).max(c.g_max.unwrap_or(1.0)).max(1.0)
+/// `max{L, L12, g_max, 1}` of the paper's Frank-Wolfe step, which needs a bound on the gradient.
+pub(crate) fn frank_wolfe_smoothness(c: &Constants, smooth: f64) -> Result<f64, Error> {
+    let g_max = need(c.g_max, OuterStep::FrankWolfe.method(), "g_max")?;
+    Ok(smooth.max(c.l12).max(g_max).max(1.0))
 }
 
 /// The inner residual that keeps `Y` and the error of the outer gradient within their shares of eps, for curvature `mu`.
-pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64) -> f64 {
-    let for_x = if c.l12 > 0.0 { mu * (eps / 12.0) / c.l12 } else { f64::INFINITY };
-    for_x.min(eps / 4.0)
+pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64, reach: Reach) -> f64 {
+    let for_x = if c.l12 > 0.0 { mu * (eps / (12.0 * reach.x)) / c.l12 } else { f64::INFINITY };
+    for_x.min(eps / (4.0 * reach.y))
 }
 
 /// `N_T = 32 Delta_g (g_max + L R)^2 / (L eps^2)`.
@@ -184,13 +272,18 @@ fn paper_outer(c: &Constants, smooth: f64, eps: f64, method: &'static str) -> Re
     Ok(32.0 * need(c.delta_g, method, "delta_g")? * reach * reach / (smooth * eps * eps))
 }
 
-/// `4 log(1/eps) + log(2^power Lbar^6 Rbar^6 Delta / (L^2 mu))`.
-fn paper_log(c: &Constants, smooth: f64, mu: f64, power: i32, eps: f64, method: &'static str) -> Result<f64, Error> {
+/// `4 log(1/eps) + log(2^power Lbar^6 Rbar^6 Delta / (L^2 mu))`, and `2 log(m)` for errors that steps of length m enlarge.
+fn paper_log(
+    c: &Constants,
+    (smooth, mu, power): (f64, f64, i32),
+    (eps, reach): (f64, Reach),
+    method: &'static str,
+) -> Result<f64, Error> {
     let l_bar = c.l12.max(c.l22).max(smooth).max(need(c.g_max, method, "g_max")?).max(1.0);
     let r_bar = need(c.radius_x, method, "radius_x (X must be bounded)")?.max(c.radius_y.unwrap_or(0.0)).max(1.0);
     let delta = need(c.delta, method, "delta")?.max(f64::MIN_POSITIVE);
     let log = f64::from(power) * 2.0_f64.ln() + 6.0 * (l_bar * r_bar).ln() + delta.ln() - 2.0 * smooth.ln() - mu.ln();
-    Ok(4.0 * (1.0 / eps).ln() + log)
+    Ok(4.0 * (1.0 / eps).ln() + log + 2.0 * reach.most().ln())
 }
 
 #[cfg(test)]
@@ -228,8 +321,8 @@ mod tests {
         let c = trap();
         let slope = |f: &dyn Fn(f64) -> f64| (f(1e-5) / f(1e-4)).log10();
         let t1 = slope(&|e| algorithm1(&c, e, Statement::Tightened).unwrap().grad_x());
-        let t2 = slope(&|e| algorithm2(&c, e, Statement::Corrected, Outer::Projected).unwrap().grad_x());
-        let y2 = slope(&|e| algorithm2(&c, e, Statement::Tightened, Outer::Projected).unwrap().grad_y());
+        let t2 = slope(&|e| algorithm2(&c, e, Statement::Corrected, OuterStep::Projected).unwrap().grad_x());
+        let y2 = slope(&|e| algorithm2(&c, e, Statement::Tightened, OuterStep::Projected).unwrap().grad_y());
         assert!((t1 - 2.0).abs() < 0.01, "{t1}");
         assert!((t2 - 3.0).abs() < 0.02, "{t2}");
         assert!((3.4..3.8).contains(&y2), "{y2}");
@@ -238,9 +331,9 @@ mod tests {
     #[test]
     fn the_printed_inner_step_divides_by_zero_when_f_is_linear_in_y() {
         let c = Constants { l22: 0.0, ..trap() };
-        let printed = algorithm2(&c, 1e-2, Statement::Printed, Outer::Projected).unwrap();
+        let printed = algorithm2(&c, 1e-2, Statement::Printed, OuterStep::Projected).unwrap();
         assert!(printed.step_y.is_infinite() && printed.restart == 0.0);
-        let corrected = algorithm2(&c, 1e-2, Statement::Corrected, Outer::Projected).unwrap();
+        let corrected = algorithm2(&c, 1e-2, Statement::Corrected, OuterStep::Projected).unwrap();
         assert!(corrected.step_y.is_finite() && corrected.restart == 3.0);
     }
 

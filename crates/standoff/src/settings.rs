@@ -4,11 +4,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::methods::Choice;
+use crate::methods::AnyMethod;
 use crate::oracle::Limits;
-use crate::{Error, Record, StopReason};
+use crate::{Error, Game, Goal, Method, Record, StopReason};
 
-/// When a run is done, and what it may cost.
+/// When a run is done, what it may cost, and the method.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use standoff::Settings;
+/// use standoff::methods::Extragradient;
+///
+/// let settings = Settings {
+///     method: Extragradient { step: Some(0.1) }.into(),
+///     max_gradients: 20_000,
+///     time_limit: Some(Duration::from_secs(60)),
+///     ..Settings::eps(1e-4)
+/// };
+/// assert_eq!(settings.radius, 1.0);
+/// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Converged once X and Y are proven to be at most this.
@@ -25,8 +40,8 @@ pub struct Settings {
     pub check_every: u64,
     /// Set from outside (Ctrl-C) to end the run with the best point so far.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Which method, with its constants and parameters.
-    pub method: Choice,
+    /// The method, with its parameters. For one of your own, see [`solve_with`](crate::solve_with).
+    pub method: AnyMethod,
 }
 
 impl Default for Settings {
@@ -39,7 +54,7 @@ impl Default for Settings {
             time_limit: None,
             check_every: 1,
             interrupt: None,
-            method: Choice::default(),
+            method: AnyMethod::default(),
         }
     }
 }
@@ -48,6 +63,16 @@ impl Settings {
     /// Default settings for an accuracy.
     pub fn eps(eps: f64) -> Self {
         Self { eps, ..Self::default() }
+    }
+
+    /// What the run asks for.
+    pub fn goal(&self) -> Goal {
+        Goal { eps: self.eps, radius: self.radius }
+    }
+
+    /// The method, ready for a game. Its parameters are checked here.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        self.method.build(game, self.goal())
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {

@@ -1,18 +1,18 @@
 //! THE loop. It judges the pair that the theorems speak of: x, and the y that has just answered it.
 
 use crate::measure::{Candidate, Clock, Meter};
-use crate::methods::Method;
+use crate::method::Method;
 use crate::observe::Observer;
 use crate::solution::Best;
 use crate::{Error, Game, Oracle, Point, Real, Settings, Solution, StopReason};
 
-/// Solves a game from a start, with the method named in the settings.
+/// Solves a game from a start, with the method of the settings.
 pub fn solve<G: Game>(game: &mut G, start: &Point<G::Real>, settings: &Settings) -> Result<Solution<G::Real>, Error> {
-    let mut method = settings.method.build(game, settings)?;
+    let mut method = settings.build(game)?;
     solve_with(game, start, method.as_mut(), settings, &mut ())
 }
 
-/// As [`solve`], with a method of one's own and somebody listening.
+/// As [`solve`], with a method of your own and an observer.
 pub fn solve_with<G: Game>(
     game: &mut G,
     start: &Point<G::Real>,
@@ -24,7 +24,7 @@ pub fn solve_with<G: Game>(
     let mut clock = Clock::start();
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
-    let mut meter = Meter::new(&z, settings);
+    let mut meter = Meter::new(settings);
     meter.refuse_bad_start(&mut f, &z)?;
     let mut best = Best::new(&z);
     let mut iteration = 0;
@@ -75,6 +75,8 @@ pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G
         if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
             return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
         }
+        // A run does not depend on earlier ones.
+        set.forget();
         set.project(v);
     }
     Ok(z)

@@ -2,12 +2,27 @@
 //! the last pair counts, not the best.
 
 use crate::measure::Meter;
-use crate::methods::{Method, Visitor};
+use crate::method::{Method, Visitor};
 use crate::oracle::Limits;
 use crate::solve::admit;
 use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
 
 /// A run that is stepped from outside.
+///
+/// ```
+/// use standoff::{Settings, Training, zoo};
+///
+/// let mut made = (zoo::find("saddle2d").unwrap().make)();
+/// let settings = Settings::default();
+/// let method = settings.build(&made.game)?;
+/// let mut run = Training::new(&mut made.game, &made.start, method)?;
+/// for _ in 0..5 {
+///     run.step().unwrap();
+/// }
+/// assert_eq!(run.steps(), 5);
+/// assert!(run.measure(0.0).unwrap().value.is_finite());
+/// # Ok::<(), standoff::Error>(())
+/// ```
 pub struct Training<'g, G: Game> {
     f: Oracle<'g, G>,
     method: Box<dyn Method<G>>,
@@ -23,7 +38,7 @@ impl<'g, G: Game> Training<'g, G> {
     pub fn new(game: &'g mut G, start: &Point<G::Real>, method: Box<dyn Method<G>>) -> Result<Self, Error> {
         let z = admit(game, start)?;
         let mut f = Oracle::new(game, Limits::default());
-        let mut meter = Meter::new(&z, &Settings::default());
+        let meter = Meter::new(&Settings::default());
         f.resample(0);
         meter.refuse_bad_start(&mut f, &z)?;
         Ok(Self { f, method, answered: z.clone(), z, meter, step: 0 })

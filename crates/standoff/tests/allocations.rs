@@ -7,7 +7,7 @@ use counting::{allocations, so_far};
 use standoff::gap::{Ask, Gauge, Side};
 use standoff::sets::Matrix;
 use standoff::zoo::{self, Class};
-use standoff::{Choice, Observer, Real, Record, Set, Settings, StopReason, solve_with};
+use standoff::{Observer, Real, Record, Set, Settings, StopReason, solve_with};
 
 fn wave<R: Real>(n: usize, frequency: f64) -> Vec<R> {
     (0..n).map(|i| R::from_f64((frequency * (i as f64 + 1.0)).sin())).collect()
@@ -64,6 +64,30 @@ fn closed_forms_allocate_nothing() {
 }
 
 #[test]
+fn polyhedra_in_general_position_allocate_nothing() {
+    let (n, m) = (12, 40);
+    let a = Matrix::new(m, n, (0..m * n).map(|i| ((i * i) as f64 * 0.37).sin()).collect()).unwrap();
+    let set = Set::<f64>::polyhedron(a, &vec![1.0; m]).unwrap();
+    let g: Vec<f64> = wave(n, 0.7);
+    let mut point = vec![0.0; n];
+    let mut gauge = Gauge::new(0.8);
+    let mut turn = |from: usize, to: usize| {
+        for k in from..to {
+            point.iter_mut().enumerate().for_each(|(i, p)| *p = 3.0 * ((i + 1) as f64 * (k % 50 + 1) as f64).sin());
+            set.project(&mut point);
+            for ask in [Ask::Exact, Ask::AtMost(1e-3)] {
+                let gap = gauge.measure(&set, &point, &g, Side::Min, ask);
+                assert!(gap.lower <= gap.upper && gap.upper - gap.lower <= 1e-9 || ask != Ask::Exact);
+            }
+        }
+    };
+    turn(0, 50);
+    assert_eq!(allocations(|| turn(50, 100)), 0);
+    let Set::Polyhedron(p) = &set else { panic!("not a polyhedron") };
+    assert_eq!((p.work().from_scratch, p.work().programs), (0, 0));
+}
+
+#[test]
 fn one_gauge_alternates_between_two_sets_for_free() {
     let (x_set, y_set) = (Set::simplex(40, 1.0).unwrap(), Set::ball(vec![0.0; 7], 1.0).unwrap());
     let (x, y) = (x_set.centre(), y_set.centre());
@@ -95,9 +119,9 @@ fn no_iteration_of_any_method_allocates_after_the_first() {
     for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave && !e.name.starts_with("lqr")) {
         for info in standoff::methods::METHODS {
             let mut i = (e.make)();
-            let method = Choice { constants: i.constants, ..Choice::named(info.name) };
+            let method = info.method(&i.constants.into()).unwrap();
             let settings = Settings { method, max_iterations: 40, max_gradients: 4_000, ..Settings::eps(1e-9) };
-            let Ok(mut built) = settings.method.build(&i.game, &settings) else { continue };
+            let Ok(mut built) = settings.build(&i.game) else { continue };
             let mut ledger = Ledger { counts: Vec::with_capacity(64) };
             if solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut ledger).is_err() {
                 continue;

@@ -1,10 +1,12 @@
 //! The default method on games that were hard for it, each with a bound on its gradients.
 
+use standoff::methods::NamedParameters;
 use standoff::zoo::{self, Class, Instance};
-use standoff::{Choice, Game, Need, Set, Settings, Solution, StopReason, solve};
+use standoff::{AnyMethod, Game, Need, Set, Settings, Solution, StopReason, solve};
 
 fn run(instance: &mut Instance, name: &str, eps: f64, max_gradients: u64) -> Solution<f64> {
-    let settings = Settings { method: Choice::named(name), max_gradients, ..Settings::eps(eps) };
+    let method = AnyMethod::named(name, &NamedParameters::default()).unwrap();
+    let settings = Settings { method, max_gradients, ..Settings::eps(eps) };
     solve(&mut instance.game, &instance.start, &settings).unwrap()
 }
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use common::Plain;
 use common::verify::judge;
+use standoff::methods::{Mode, Multistep, NamedParameters};
 use standoff::observe::{Observer, Record};
 use standoff::{
-    Choice, Constants, Diagnosis, Error, Game, Mode, Point, Set, Settings, Solution, StopReason, Trace, solve,
-    solve_with,
+    AnyMethod, Constants, Diagnosis, Error, Game, Point, Set, Settings, Solution, StopReason, Trace, solve, solve_with,
 };
 
 /// f = x y - y^2/2 + cos(2x), smooth and strongly concave in y.
@@ -23,6 +23,11 @@ fn wave() -> impl Game<Real = f64> {
         |x, y, g| g[0] = y[0] - 2.0 * (2.0 * x[0]).sin(),
         |x, y, g| g[0] = x[0] - y[0],
     )
+}
+
+/// A method by name, with its defaults.
+fn named(name: &str, constants: Option<Constants>) -> AnyMethod {
+    AnyMethod::named(name, &constants.into()).expect("a method of that name")
 }
 
 fn constants() -> Constants {
@@ -41,7 +46,7 @@ fn run(game: &mut impl Game<Real = f64>, settings: &Settings) -> Solution<f64> {
 fn converged_means_proven() {
     let mut game = wave();
     for name in ["auto", "multistep", "regularised", "frank-wolfe"] {
-        let settings = Settings { method: Choice::named(name).with(constants()), ..Settings::eps(1e-3) };
+        let settings = Settings { method: named(name, Some(constants())), ..Settings::eps(1e-3) };
         let end = run(&mut game, &settings);
         assert_eq!(end.reason, StopReason::Converged, "{name}");
         assert!(judge(&mut game, &end.point, 1.0).holds(1e-3), "{name}");
@@ -59,7 +64,7 @@ fn iterations_run_out() {
 
 #[test]
 fn gradients_run_out_also_inside_an_inner_loop() {
-    let slow = Choice::named("multistep").with(Constants { l22: 1e4, ..constants() });
+    let slow = named("multistep", Some(Constants { l22: 1e4, ..constants() }));
     let end = run(&mut wave(), &Settings { max_gradients: 50, method: slow, ..Settings::eps(1e-9) });
     assert_eq!(end.reason, StopReason::OracleLimit);
     assert!(end.calls.gradients() <= 51, "{:?}", end.calls);
@@ -67,7 +72,7 @@ fn gradients_run_out_also_inside_an_inner_loop() {
 
 #[test]
 fn time_runs_out_also_inside_an_inner_loop() {
-    let slow = Choice::named("multistep").with(Constants { l22: 1e12, ..constants() });
+    let slow = named("multistep", Some(Constants { l22: 1e12, ..constants() }));
     let settings = Settings {
         time_limit: Some(Duration::from_millis(20)),
         max_gradients: u64::MAX,
@@ -87,7 +92,7 @@ fn an_observer_may_end_a_run() {
         }
     }
     let (mut game, settings) = (wave(), Settings::eps(1e-12));
-    let mut method = settings.method.build(&game, &settings).unwrap();
+    let mut method = settings.build(&game).unwrap();
     let end = solve_with(&mut game, &start(), method.as_mut(), &settings, &mut Third(0)).unwrap();
     assert_eq!((end.reason, end.iterations), (StopReason::Observer, 2));
 }
@@ -111,7 +116,7 @@ fn a_schedule_that_ends_too_early_says_so() {
         radius_y: Some(3.0),
         ..constants()
     };
-    let method = Choice { mode: Mode::Theory, ..Choice::named("multistep").with(liar) };
+    let method = Multistep { mode: Mode::Theory, constants: Some(liar), as_printed: false }.into();
     let end = run(&mut wave(), &Settings { method, ..Settings::eps(1e-6) });
     assert_eq!(end.reason, StopReason::Stalled(Diagnosis::ScheduleEnded));
 }
@@ -152,7 +157,7 @@ fn a_nan_gradient_is_not_convergence() {
             |x, y, g| g[0] = if !poisoned_x && x[0] < 0.29 { f64::NAN } else { x[0] - y[0] },
         );
         for name in ["auto", "multistep", "regularised", "frank-wolfe"] {
-            let method = Choice::named(name).with(constants());
+            let method = named(name, Some(constants()));
             let end = run(&mut game, &Settings { method, max_gradients: 10_000, ..Settings::eps(1e-6) });
             assert_ne!(end.reason, StopReason::Converged, "{name}, poisoned_x = {poisoned_x}");
         }
@@ -168,7 +173,7 @@ fn a_value_that_becomes_infinite_ends_a_fixed_step_method() {
         |x, y, g| g[0] = 2.0 * x[0] * (x[0] * x[0]).exp() + y[0],
         |x, _, g| g[0] = x[0],
     );
-    let method = Choice::named("regularised").with(Constants { l11: 1e-3, l12: 1e-3, ..Constants::default() });
+    let method = named("regularised", Some(Constants { l11: 1e-3, l12: 1e-3, ..Constants::default() }));
     let end = solve(&mut game, &Point::new(&[2.0], &[0.0]), &Settings { method, ..Settings::eps(1e-6) }).unwrap();
     assert_eq!(end.reason, StopReason::NonFinite);
     assert!(end.certificate.epsilon().is_finite(), "the best pair before the overflow is kept");
@@ -230,16 +235,16 @@ fn bad_settings_are_refused() {
 #[test]
 fn bad_choices_are_refused() {
     let refuse =
-        |method: Choice| solve(&mut wave(), &start(), &Settings { method, ..Settings::default() }).unwrap_err();
-    let unknown = refuse(Choice::named("multstep"));
+        |method: AnyMethod| solve(&mut wave(), &start(), &Settings { method, ..Settings::default() }).unwrap_err();
+    let unknown = AnyMethod::named("multstep", &NamedParameters::default()).unwrap_err();
     assert!(unknown.to_string().contains("did you mean `multistep`"), "{unknown}");
-    assert!(matches!(refuse(Choice::named("regularised")), Error::MissingConstant { .. }));
+    assert!(matches!(refuse(named("regularised", None)), Error::MissingConstant { .. }));
     let no_mu = Constants { mu: 0.0, ..constants() };
-    assert!(refuse(Choice::named("multistep").with(no_mu)).to_string().contains("mu"));
-    let bad_param = Choice { params: vec![("lambada".into(), 1.0)], ..Choice::named("regularised").with(constants()) };
-    assert!(matches!(refuse(bad_param), Error::UnknownParameter { .. }));
+    assert!(refuse(named("multistep", Some(no_mu))).to_string().contains("mu"));
+    let bad_param = NamedParameters { values: vec![("lambada".into(), 1.0)], ..Some(constants()).into() };
+    assert!(matches!(AnyMethod::named("regularised", &bad_param), Err(Error::UnknownParameter { .. })));
     let unbounded = Plain::new(Set::interval(-1.0, 1.0).unwrap(), Set::free(1), |_, _| 0.0, |_, _, _| (), |_, _, _| ());
-    let method = Choice::named("regularised").with(constants());
+    let method = named("regularised", Some(constants()));
     let e = solve(&mut { unbounded }, &start(), &Settings { method, ..Settings::default() }).unwrap_err();
     assert!(matches!(e, Error::Unsuitable { .. }), "{e}");
 }
@@ -247,7 +252,7 @@ fn bad_choices_are_refused() {
 #[test]
 fn a_trace_keeps_every_record_and_counts_never_fall() {
     let (mut game, settings) = (wave(), Settings::eps(1e-8));
-    let mut method = settings.method.build(&game, &settings).unwrap();
+    let mut method = settings.build(&game).unwrap();
     let mut trace = Trace::default();
     let end = solve_with(&mut game, &start(), method.as_mut(), &settings, &mut trace).unwrap();
     assert_eq!(end.reason, StopReason::Converged);

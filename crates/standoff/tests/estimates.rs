@@ -1,6 +1,6 @@
 //! What sampling says about games whose class and constants are known.
 
-use standoff::estimate::{Shape, estimate};
+use standoff::estimate::{SampledClass, estimate};
 use standoff::zoo::{self, Class};
 use standoff::{check, plan};
 
@@ -10,13 +10,22 @@ fn the_shape_in_y_is_recognised() {
         let mut i = (e.make)();
         let found = estimate(&mut i.game, &i.start, 40, 7);
         let fits = match e.class {
-            Class::Concave => matches!(found.shape, Shape::Linear | Shape::Concave | Shape::StronglyConcave),
-            Class::StronglyConcave => matches!(found.shape, Shape::StronglyConcave | Shape::Concave | Shape::Linear),
-            Class::Pl => found.shape != Shape::Linear,
-            Class::NonConcave => matches!(found.shape, Shape::Other | Shape::Pl),
+            Class::Concave => {
+                matches!(found.shape, SampledClass::Linear | SampledClass::Concave | SampledClass::StronglyConcave)
+            }
+            Class::StronglyConcave => {
+                matches!(found.shape, SampledClass::StronglyConcave | SampledClass::Concave | SampledClass::Linear)
+            }
+            Class::Pl => found.shape != SampledClass::Linear,
+            Class::NonConcave => matches!(found.shape, SampledClass::Other | SampledClass::Pl),
         };
         assert!(fits, "{}: {:?} for a game that is {}", e.name, found, e.class.name());
-        assert_eq!(found.shape == Shape::Linear, i.game.linear_in_y() || found.constants.l22 == 0.0, "{}", e.name);
+        assert_eq!(
+            found.shape == SampledClass::Linear,
+            i.game.linear_in_y() || found.constants.l22 == 0.0,
+            "{}",
+            e.name
+        );
     }
 }
 
@@ -44,7 +53,7 @@ fn estimates_are_enough_for_a_plan() {
     let mut i = zoo::kink();
     let c = estimate(&mut i.game, &i.start, 30, 1).constants;
     assert!(c.estimated);
-    let p = plan::algorithm2(&c, 1e-2, plan::Statement::Tightened, plan::Outer::Projected).unwrap();
+    let p = plan::algorithm2(&c, 1e-2, plan::Statement::Tightened, plan::OuterStep::Projected).unwrap();
     assert!(p.grad_x().is_finite() && p.grad_x() > 1.0, "{p:?}");
 }
 

@@ -25,3 +25,23 @@ fn evaluating_allocates_nothing() {
     assert_eq!(count, 0);
     assert!(gx.iter().chain(&gy).all(|g| g.is_finite()));
 }
+
+#[test]
+fn evaluating_a_large_game_on_one_thread_allocates_nothing() {
+    let rows: Vec<String> = (0..700).map(|i| format!("{i},{}", vec![format!("{}.5", i % 7); 199].join(","))).collect();
+    let text = "objective = 'logsumexp(A @ x) + sum((A @ x) * p) + x @ x'\n[min.x]\ndim = 200\n[max.p]\ndim = 700\nset = 'simplex'\n\
+                [data]\nA = 'A.csv'\n";
+    let mut game = FormulaGame::from_toml(text, &mut |_| Ok(rows.join("\n").into_bytes())).unwrap();
+    let (mut gx, mut gy) = (vec![0.0; 200], vec![0.0; 700]);
+    let (mut x, p) = (vec![0.01; 200], vec![0.5; 700]);
+    let count = allocations(|| {
+        for i in 0..3 {
+            x[0] = f64::from(i);
+            game.fix(&x, Need::Gradients);
+            game.grad_x(&p, &mut gx);
+            game.grad_y(&p, &mut gy);
+        }
+    });
+    assert_eq!(count, 0);
+    assert!(gx.iter().chain(&gy).all(|g| g.is_finite()));
+}

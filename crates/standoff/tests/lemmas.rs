@@ -5,7 +5,7 @@ mod common;
 use common::Plain;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use standoff::inner::{Accelerated, Ascent, Regulariser, Stop};
+use standoff::inner::{Accelerated, Ascent, Inner, Regulariser, Stop};
 use standoff::oracle::{Limits, Oracle};
 use standoff::zoo::{self, Class, Instance};
 use standoff::{Game, Need, Point, Set, ops};
@@ -33,7 +33,9 @@ fn sample(rng: &mut ChaCha8Rng, set: &Set<f64>, near: &[f64]) -> Vec<f64> {
 fn climb(game: &mut AnyGame, x: &[f64], y: &mut [f64], l22: f64) -> f64 {
     let mut f = Oracle::new(game, Limits { max_gradients: Some(2_000_000), ..Limits::default() });
     f.at(x, Need::Gradients);
-    Ascent::new(1.0 / l22, Stop::Residual(1e-10), y.len()).run(&mut f, y).expect("the ascent settles");
+    let none = Regulariser::none(y.len());
+    let settled = Ascent::new(1.0 / l22, y.len()).answer(&mut f, y, &none, Stop::Residual(1e-10).into());
+    settled.expect("the ascent settles");
     f.value(y)
 }
 
@@ -169,15 +171,15 @@ fn algorithm_3_halves_the_gap_every_n_steps() {
             let mut f = Oracle::new(&mut game, Limits::default());
             f.at(&[0.0], Need::Gradients);
             let mut top = vec![1.0 / n as f64; n];
-            let mut best = Accelerated::new(1.0 / l_in, restart, Stop::Residual(1e-12), n);
-            best.run(&mut f, &mut top, &regulariser).unwrap();
+            let mut best = Accelerated::new(1.0 / l_in, restart, n);
+            best.answer(&mut f, &mut top, &regulariser, Stop::Residual(1e-12).into()).unwrap();
             let top = regulariser.value(f.value(&top), &top);
             let mut y = vec![0.0; n];
             y[0] = 1.0;
-            let mut epoch = Accelerated::new(1.0 / l_in, restart, Stop::Steps(0), n);
+            let mut epoch = Accelerated::new(1.0 / l_in, restart, n);
             let mut gap = top - regulariser.value(f.value(&y), &y);
             for _ in 0..12 {
-                epoch.run(&mut f, &mut y, &regulariser).unwrap();
+                epoch.answer(&mut f, &mut y, &regulariser, Stop::Steps(0).into()).unwrap();
                 let next = top - regulariser.value(f.value(&y), &y);
                 assert!(next <= 0.5 * gap + 1e-13, "n = {n}, lambda = {lambda}: {gap} -> {next}");
                 gap = next;
@@ -197,10 +199,11 @@ fn ascent_contracts_by_one_minus_mu_over_l22() {
             let top = climb(&mut i.game, &x, &mut y.clone(), c.l22);
             let mut f = Oracle::new(&mut i.game, Limits::default());
             f.at(&x, Need::Gradients);
-            let mut one = Ascent::new(1.0 / c.l22, Stop::Steps(1), y.len());
+            let mut one = Ascent::new(1.0 / c.l22, y.len());
+            let none = Regulariser::none(y.len());
             let mut gap = top - f.value(&y);
             for _ in 0..25 {
-                one.run(&mut f, &mut y).unwrap();
+                one.answer(&mut f, &mut y, &none, Stop::Steps(1).into()).unwrap();
                 let next = top - f.value(&y);
                 let rate = 1.0 - c.mu / c.l22;
                 assert!(next <= rate * gap + 1e-9 * (1.0 + top.abs()), "{name}: {gap} -> {next}, rate {rate}");
@@ -221,8 +224,8 @@ fn a_residual_bounds_the_distance_to_the_answer() {
         f.at(&[0.0], Need::Gradients);
         let mut y = vec![1.0 / 12.0; 12];
         let restart = (8.0 * (l22 + lambda) / lambda).sqrt().ceil() as u64;
-        Accelerated::new(1.0 / (l22 + lambda), restart, Stop::Residual(tolerance), 12)
-            .run(&mut f, &mut y, &regulariser)
+        Accelerated::new(1.0 / (l22 + lambda), restart, 12)
+            .answer(&mut f, &mut y, &regulariser, Stop::Residual(tolerance).into())
             .unwrap();
         y
     };

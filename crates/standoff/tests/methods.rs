@@ -3,10 +3,16 @@
 mod common;
 
 use common::verify::judge;
+use standoff::methods::{Mode, Multistep, Regularised};
 use standoff::zoo::{self, Class};
-use standoff::{Choice, Constants, Mode, Point, Settings, Solution, StopReason, ops, solve};
+use standoff::{AnyMethod, Constants, Point, Settings, Solution, StopReason, ops, solve};
 
-fn run(name: &str, method: Choice, eps: f64, max_gradients: u64) -> (zoo::Instance, Solution<f64>) {
+/// A method by name, with its defaults.
+fn named(name: &str, constants: Option<Constants>) -> AnyMethod {
+    AnyMethod::named(name, &constants.into()).expect("a method of that name")
+}
+
+fn run(name: &str, method: AnyMethod, eps: f64, max_gradients: u64) -> (zoo::Instance, Solution<f64>) {
     let mut i = (zoo::find(name).expect("in the zoo").make)();
     let settings = Settings { method, max_gradients, ..Settings::eps(eps) };
     let end = solve(&mut i.game, &i.start, &settings).unwrap();
@@ -16,7 +22,7 @@ fn run(name: &str, method: Choice, eps: f64, max_gradients: u64) -> (zoo::Instan
 #[test]
 fn auto_reaches_1e_4_on_every_concave_and_pl_game_without_constants() {
     for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave) {
-        let (mut i, end) = run(e.name, Choice::default(), 1e-4, 300_000);
+        let (mut i, end) = run(e.name, AnyMethod::default(), 1e-4, 300_000);
         assert_eq!(end.reason, StopReason::Converged, "{}: {end:?}", e.name);
         let verdict = judge(&mut i.game, &end.point, 1.0);
         assert!(verdict.holds(1e-4), "{}: {verdict:?}", e.name);
@@ -36,7 +42,7 @@ fn auto_finds_the_listed_answers() {
         ("matrix-2x2", 1e-3),
         ("bilinear", 1e-3),
     ] {
-        let (i, end) = run(name, Choice::default(), 1e-5, 300_000);
+        let (i, end) = run(name, AnyMethod::default(), 1e-5, 300_000);
         assert_eq!(end.reason, StopReason::Converged, "{name}");
         let near = i.answers.iter().map(|a| ops::distance(&a.point.x, &end.point.x)).fold(f64::INFINITY, f64::min);
         assert!(near <= tolerance, "{name}: {:?} is {near} from every answer", end.point);
@@ -63,7 +69,7 @@ fn the_papers_methods_converge_on_the_games_their_theorems_cover() {
                 continue;
             }
             let eps = if name == "multistep" { 1e-3 } else { 1e-1 };
-            let (mut i, end) = run(e.name, Choice::named(name).with(c), eps, 2_000_000);
+            let (mut i, end) = run(e.name, named(name, Some(c)), eps, 2_000_000);
             assert_eq!(end.reason, StopReason::Converged, "{name} on {}: {end:?}", e.name);
             assert!(judge(&mut i.game, &end.point, 1.0).holds(eps), "{name} on {}", e.name);
         }
@@ -75,7 +81,7 @@ fn nothing_ends_as_converged_that_the_verifier_refuses() {
     for e in zoo::all() {
         for name in ["auto", "multistep", "regularised", "frank-wolfe"] {
             let mut i = (e.make)();
-            let method = Choice { constants: i.constants, ..Choice::named(name) };
+            let method = named(name, i.constants);
             let settings = Settings { method, max_gradients: 3_000, ..Settings::eps(1e-2) };
             let Ok(end) = solve(&mut i.game, &i.start, &settings) else { continue };
             let verdict = judge(&mut i.game, &end.point, 1.0);
@@ -90,9 +96,10 @@ fn nothing_ends_as_converged_that_the_verifier_refuses() {
 #[test]
 fn the_printed_step_cycles_for_ever_and_the_corrected_one_converges() {
     let mut i = zoo::printed_step(0.5).unwrap();
-    let method = Choice::named("multistep").with(i.constants.unwrap());
-    let printed = Choice { as_printed: true, ..method.clone() };
-    let settings = |method| Settings { method, max_iterations: 10_000, ..Settings::eps(1e-6) };
+    let method = Multistep { constants: i.constants, ..Multistep::default() };
+    let printed = Multistep { as_printed: true, ..method };
+    let settings =
+        |method: Multistep| Settings { method: method.into(), max_iterations: 10_000, ..Settings::eps(1e-6) };
     let end = solve(&mut i.game, &i.start, &settings(printed)).unwrap();
     assert_eq!(end.reason, StopReason::MaxIterations);
     assert!((end.certificate.epsilon() - 0.5).abs() < 1e-9, "|grad_x f| stays at 1/2: {:?}", end.certificate);
@@ -104,7 +111,7 @@ fn the_printed_step_cycles_for_ever_and_the_corrected_one_converges() {
 fn algorithm_2_has_slope_three_on_the_ramp() {
     let steps = |eps: f64| {
         let mut i = zoo::ramp(eps).unwrap();
-        let method = Choice::named("regularised").with(i.constants.unwrap());
+        let method = named("regularised", i.constants);
         let settings = Settings { method, max_gradients: u64::MAX, ..Settings::eps(eps) };
         let end = solve(&mut i.game, &i.start, &settings).unwrap();
         assert_eq!(end.reason, StopReason::Converged, "eps = {eps}");
@@ -135,26 +142,26 @@ fn the_theory_mode_keeps_the_theorems_promise() {
         radius_y: Some(40.0),
         ..i.constants.unwrap()
     };
-    let method = Choice { mode: Mode::Theory, ..Choice::named("multistep").with(c) };
+    let method = Multistep { constants: Some(c), mode: Mode::Theory, as_printed: false }.into();
     let end = solve(&mut i.game, &i.start, &Settings { method, ..Settings::eps(1e-2) }).unwrap();
     assert_eq!(end.reason, StopReason::Converged, "{end:?}");
 }
 
 #[test]
 fn printed_algorithm_2_divides_by_zero_on_a_game_linear_in_y() {
-    let (i, _) = run("abs", Choice::default(), 1e-1, 10_000);
-    let printed = Choice { as_printed: true, ..Choice::named("regularised").with(i.constants.unwrap()) };
-    let (_, end) = run("abs", printed, 1e-1, 100_000);
+    let (i, _) = run("abs", AnyMethod::default(), 1e-1, 10_000);
+    let printed = Regularised { as_printed: true, constants: i.constants, ..Regularised::default() };
+    let (_, end) = run("abs", printed.into(), 1e-1, 100_000);
     assert_ne!(end.reason, StopReason::Converged, "1/L22 = 1/0 cannot work: {end:?}");
 }
 
 #[test]
 fn continuation_pays_on_a_game_with_a_kink() {
     let i = zoo::kink();
-    let plain = Choice::named("regularised").with(i.constants.unwrap());
-    let staged = Choice { params: vec![("continuation".into(), 4.0)], ..plain.clone() };
-    let (_, slow) = run("kink", plain, 1e-3, 2_000_000);
-    let (_, fast) = run("kink", staged, 1e-3, 2_000_000);
+    let plain = Regularised { constants: i.constants, ..Regularised::default() };
+    let staged = Regularised { continuation: 4.0, ..plain };
+    let (_, slow) = run("kink", plain.into(), 1e-3, 2_000_000);
+    let (_, fast) = run("kink", staged.into(), 1e-3, 2_000_000);
     assert_eq!((slow.reason, fast.reason), (StopReason::Converged, StopReason::Converged));
     assert!(fast.calls.gradients() < slow.calls.gradients(), "{:?} {:?}", fast.calls, slow.calls);
 }
@@ -162,8 +169,8 @@ fn continuation_pays_on_a_game_with_a_kink() {
 #[test]
 fn the_same_start_gives_the_same_bits() {
     for e in zoo::all().iter().filter(|e| e.class != Class::NonConcave) {
-        let (_, a) = run(e.name, Choice::default(), 1e-3, 100_000);
-        let (_, b) = run(e.name, Choice::default(), 1e-3, 100_000);
+        let (_, a) = run(e.name, AnyMethod::default(), 1e-3, 100_000);
+        let (_, b) = run(e.name, AnyMethod::default(), 1e-3, 100_000);
         let bits = |z: &Point<f64>| z.x.iter().chain(&z.y).map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&a.point), bits(&b.point), "{}", e.name);
         assert_eq!(a.calls, b.calls);

@@ -1,21 +1,21 @@
 //! Races between real methods on real games: what the numbers say, and that they are the same whoever runs them.
 
-use standoff::estimate::{Shape, estimate};
+use standoff::estimate::{SampledClass, estimate};
 use standoff::methods::{METHODS, MethodInfo};
-use standoff::race::{Course, Ending, Heat, Lane, Rules, Score};
+use standoff::race::{BenchmarkGame, Ending, Entrant, Rules, Score, Trial, TrialResult};
 use standoff::zoo::Class;
-use standoff::{Choice, Game, Need, Settings, StopReason, solve, zoo};
+use standoff::{Game, Need, Settings, StopReason, solve, zoo};
 
-fn method(name: &str) -> &'static MethodInfo {
-    METHODS.iter().find(|m| m.name == name).expect("a method of that name")
+fn method(name: &str) -> Entrant {
+    MethodInfo::find(name).expect("a method of that name").into()
 }
 
-fn course(name: &str) -> Course {
-    Course::from(zoo::find(name).expect("a game of that name"))
+fn benchmark(name: &str) -> BenchmarkGame {
+    BenchmarkGame::from(zoo::find(name).expect("a game of that name"))
 }
 
-fn lane(name: &str, game: &str, rules: &Rules) -> Lane {
-    Heat { course: &course(game), method: method(name) }.run(rules).expect("the zoo's games can be made")
+fn result(name: &str, game: &str, rules: &Rules) -> TrialResult {
+    Trial { benchmark: &benchmark(game), method: &method(name) }.run(rules).expect("the zoo's games can be made")
 }
 
 fn rules(eps: &[f64], max_gradients: u64) -> Rules {
@@ -26,11 +26,11 @@ fn rules(eps: &[f64], max_gradients: u64) -> Rules {
 fn a_score_is_what_a_solve_of_its_own_would_have_cost() {
     let eps = [1e-1, 1e-3];
     for name in ["auto", "frank-wolfe", "multistep"] {
-        let raced = lane(name, "trap", &rules(&eps, 100_000));
+        let raced = result(name, "trap", &rules(&eps, 100_000));
         for (e, score) in eps.iter().zip(&raced.scores) {
             let mut game = zoo::trap();
-            let choice = Choice::named(name).with(game.constants.unwrap());
-            let settings = Settings { max_gradients: 100_000, method: choice, ..Settings::eps(*e) };
+            let method = MethodInfo::find(name).unwrap().method(&game.constants.into()).unwrap();
+            let settings = Settings { max_gradients: 100_000, method, ..Settings::eps(*e) };
             let alone = solve(&mut game.game, &game.start, &settings).unwrap();
             assert_eq!(score.calls, alone.calls, "{name} at {e}");
             assert_eq!(score.value, alone.value);
@@ -47,11 +47,11 @@ fn a_score_is_what_a_solve_of_its_own_would_have_cost() {
 fn a_race_run_twice_gives_the_same_numbers() {
     let rules = rules(&[1e-2, 1e-4], 3000);
     for name in METHODS.iter().map(|m| m.name) {
-        let timeless = |mut lane: Lane| {
-            lane.scores.iter_mut().for_each(|s| s.seconds = 0.0);
-            lane
+        let timeless = |mut result: TrialResult| {
+            result.scores.iter_mut().for_each(|s| s.seconds = 0.0);
+            result
         };
-        let (first, second) = (timeless(lane(name, "kink", &rules)), timeless(lane(name, "kink", &rules)));
+        let (first, second) = (timeless(result(name, "kink", &rules)), timeless(result(name, "kink", &rules)));
         // Not `assert_eq`: a refused method's value is NaN.
         assert_eq!(format!("{first:?}"), format!("{second:?}"));
     }
@@ -59,27 +59,27 @@ fn a_race_run_twice_gives_the_same_numbers() {
 
 #[test]
 fn the_curve_falls_and_ends_at_the_last_gradient() {
-    let lane = lane("auto", "kink", &rules(&[1e-1, 1e-4], 100_000));
-    assert!(lane.curve.len() > 3, "{:?}", lane.curve);
-    assert!(lane.curve.is_sorted_by(|a, b| a.0 <= b.0 && a.1 >= b.1));
-    let end = lane.curve.last().unwrap();
-    assert_eq!(Some(end.0), lane.scores[1].gradients());
+    let result = result("auto", "kink", &rules(&[1e-1, 1e-4], 100_000));
+    assert!(result.curve.len() > 3, "{:?}", result.curve);
+    assert!(result.curve.is_sorted_by(|a, b| a.0 <= b.0 && a.1 >= b.1));
+    let end = result.curve.last().unwrap();
+    assert_eq!(Some(end.0), result.scores[1].gradients());
     assert!(end.1 <= 1e-4);
 }
 
 #[test]
 fn a_method_out_of_gradients_on_a_long_slope_is_on_its_way() {
-    let lane = lane("regularised", "ramp", &rules(&[0.1], 500));
-    assert_eq!(lane.scores[0].ending, Ending::Budget);
-    assert_eq!(lane.scores[0].gradients(), None);
-    assert!(lane.scores[0].calls.gradients() >= 500);
+    let result = result("regularised", "ramp", &rules(&[0.1], 500));
+    assert_eq!(result.scores[0].ending, Ending::Budget);
+    assert_eq!(result.scores[0].gradients(), None);
+    assert!(result.scores[0].calls.gradients() >= 500);
 }
 
 #[test]
 fn a_method_that_does_not_fit_is_refused_and_says_why() {
     // Concave but not strongly: no mu.
-    let lane = lane("multistep", "kink", &Rules::default());
-    for score in &lane.scores {
+    let result = result("multistep", "kink", &Rules::default());
+    for score in &result.scores {
         assert!(matches!(score.ending, Ending::Refused(_)), "{:?}", score.ending);
         assert!(score.ending.meaning().contains("multistep"), "{}", score.ending.meaning());
         assert_eq!(score.gradients(), None);
@@ -93,8 +93,8 @@ fn constants_nobody_stated_are_estimated_and_marked() {
         instance.constants = None;
         Ok(instance)
     };
-    let course = Course::new("bare trap", "trap", bare);
-    let run = |name| Heat { course: &course, method: method(name) }.run(&rules(&[1e-2], 100_000)).unwrap();
+    let benchmark = BenchmarkGame::new("bare trap", "trap", bare);
+    let run = |name| Trial { benchmark: &benchmark, method: &method(name) }.run(&rules(&[1e-2], 100_000)).unwrap();
     let with = run("gdmax");
     assert!(with.estimated, "gdmax needs constants");
     assert_eq!(with.scores[0].ending, Ending::Converged, "{with:?}");
@@ -105,7 +105,7 @@ fn constants_nobody_stated_are_estimated_and_marked() {
     }
     // With noise it cannot search for its steps.
     let noisy = Rules { noise: 0.1, ..rules(&[1e-2], 1000) };
-    assert!(Heat { course: &course, method: method("multistep") }.run(&noisy).unwrap().estimated);
+    assert!(Trial { benchmark: &benchmark, method: &method("multistep") }.run(&noisy).unwrap().estimated);
 }
 #[test]
 fn every_family_makes_another_game_of_every_seed() {
@@ -130,9 +130,11 @@ fn no_family_contradicts_its_class() {
         let mut made = (family.make)(7).unwrap();
         let seen = estimate(&mut made.game, &made.start, 10, 0);
         let fits = match family.class {
-            Class::Concave => matches!(seen.shape, Shape::Concave | Shape::Linear | Shape::StronglyConcave),
-            Class::StronglyConcave => seen.shape == Shape::StronglyConcave,
-            Class::Pl => matches!(seen.shape, Shape::Pl | Shape::Concave | Shape::StronglyConcave),
+            Class::Concave => {
+                matches!(seen.shape, SampledClass::Concave | SampledClass::Linear | SampledClass::StronglyConcave)
+            }
+            Class::StronglyConcave => seen.shape == SampledClass::StronglyConcave,
+            Class::Pl => matches!(seen.shape, SampledClass::Pl | SampledClass::Concave | SampledClass::StronglyConcave),
             Class::NonConcave => true,
         };
         assert!(fits, "{}: {seen:?}", family.name);
@@ -144,9 +146,9 @@ fn one_run_for_many_accuracies_counts_as_one_run_for_each() {
     let eps = [1e-1, 1e-2, 1e-3];
     for game in ["kink", "trap", "rps"] {
         for name in METHODS.iter().map(|m| m.name) {
-            let together = lane(name, game, &rules(&eps, 5000));
+            let together = result(name, game, &rules(&eps, 5000));
             for (e, score) in eps.iter().zip(&together.scores) {
-                let alone = lane(name, game, &rules(&[*e], 5000)).scores.remove(0);
+                let alone = result(name, game, &rules(&[*e], 5000)).scores.remove(0);
                 let told = |s: &Score| format!("{} {:?} {:?} {:?}", s.eps, s.gradients(), s.value, s.certificate);
                 assert_eq!((alone.gradients(), alone.eps), (score.gradients(), score.eps), "{name} on {game}");
                 if score.gradients().is_some() {
@@ -160,25 +162,28 @@ fn one_run_for_many_accuracies_counts_as_one_run_for_each() {
 #[test]
 fn noise_is_for_the_methods_that_allow_it_and_is_the_same_every_time() {
     let noisy = |seed| Rules { noise: 0.1, seed, ..rules(&[1e-1, 1e-4], 20_000) };
-    let exact = lane("agda", "quadmax", &rules(&[1e-1, 1e-4], 20_000));
-    let (first, again, other) =
-        (lane("agda", "quadmax", &noisy(1)), lane("agda", "quadmax", &noisy(1)), lane("agda", "quadmax", &noisy(2)));
+    let exact = result("agda", "quadmax", &rules(&[1e-1, 1e-4], 20_000));
+    let (first, again, other) = (
+        result("agda", "quadmax", &noisy(1)),
+        result("agda", "quadmax", &noisy(1)),
+        result("agda", "quadmax", &noisy(2)),
+    );
     assert_eq!(first.curve, again.curve);
     assert_ne!(first.curve, other.curve);
     assert_ne!(first.curve, exact.curve);
     assert_eq!(first.scores[1].ending, Ending::Noise, "{:?}", first.scores[1]);
-    let refused = lane("auto", "quadmax", &noisy(1));
+    let refused = result("auto", "quadmax", &noisy(1));
     assert!(refused.scores.iter().all(|s| s.ending.name() == "unsuitable"), "{refused:?}");
 }
 
 #[test]
 fn published_failures_are_read_as_what_they_are() {
     for name in ["gda", "extragradient", "ogda"] {
-        for score in lane(name, "trap", &Rules::default()).scores {
+        for score in result(name, "trap", &Rules::default()).scores {
             assert_eq!(score.ending, Ending::Cycled, "{name}");
         }
     }
-    assert_eq!(lane("auto", "trap", &Rules::default()).scores[3].ending, Ending::Converged);
+    assert_eq!(result("auto", "trap", &Rules::default()).scores[3].ending, Ending::Converged);
     // Each step of simultaneous play lengthens (x, y) until the square holds it.
-    assert_eq!(lane("gda", "bilinear", &rules(&[1e-3], 20_000)).scores[0].ending, Ending::Cycled);
+    assert_eq!(result("gda", "bilinear", &rules(&[1e-3], 20_000)).scores[0].ending, Ending::Cycled);
 }

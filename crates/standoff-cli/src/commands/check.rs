@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use serde_json::json;
 use standoff::check::{Derivatives, derivatives};
-use standoff::estimate::{Estimate, Shape, estimate};
+use standoff::estimate::{Estimate, SampledClass, estimate};
 
 use crate::constants;
 use crate::number::{plural, short};
@@ -63,11 +63,11 @@ pub(crate) fn run(args: &CheckArgs, screen: &mut Screen) -> Result<Exit> {
 /// What f looks like in y: the name in JSON, and in words.
 fn shape(found: &Estimate) -> (&'static str, &'static str) {
     match found.shape {
-        Shape::Linear => ("linear", "linear wherever it was sampled"),
-        Shape::StronglyConcave => ("strongly-concave", "strongly concave wherever it was sampled"),
-        Shape::Concave => ("concave", "concave wherever it was sampled"),
-        Shape::Pl => ("pl", "not concave, but Polyak-Lojasiewicz wherever it was sampled"),
-        Shape::Other => ("other", "neither concave nor Polyak-Lojasiewicz"),
+        SampledClass::Linear => ("linear", "linear wherever it was sampled"),
+        SampledClass::StronglyConcave => ("strongly-concave", "strongly concave wherever it was sampled"),
+        SampledClass::Concave => ("concave", "concave wherever it was sampled"),
+        SampledClass::Pl => ("pl", "not concave, but Polyak-Lojasiewicz wherever it was sampled"),
+        SampledClass::Other => ("other", "neither concave nor Polyak-Lojasiewicz"),
     }
 }
 

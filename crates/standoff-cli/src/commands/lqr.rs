@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
-use standoff::zoo::lqr::{DMatrix, LqrGame, Order};
-use standoff::{Choice, Settings, Solution, StopReason, solve};
+use standoff::zoo::lqr::{DMatrix, LqrGame, Order, eigenvalue_range};
+use standoff::{Settings, Solution, StopReason, solve};
 
 use crate::number::{count, duration, plural, short};
 use crate::report::{certificate, gap_json, label};
@@ -34,7 +34,7 @@ Examples:
 
 The file holds A and B of x' = A x + B u (with `dt`: in continuous time, sampled every dt seconds) and the
 expert: its gain K (u = -K x), or the cost Q, R that generates it. Optional: Sigma0 (covariance of the start),
-q_bounds and r_bounds ([least, most] eigenvalue), gamma and centre = { Q, R }: the weight and the centre of the
+q_bounds and r_bounds ([least, most] eigenvalue; 0.1 to 10, or wider where Q and R need it), gamma and centre = { Q, R }: the weight and the centre of the
 adversary's regulariser. Where Q and R are given they are the centre, with gamma = 1; with gamma = 0 the
 adversary is not told them, and finds a cost of its own that explains the expert.")]
 pub(crate) struct LqrArgs {
@@ -80,12 +80,8 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
     };
     let order = if args.order == OrderName::Policy { Order::PolicyMinimises } else { Order::CostMinimises };
     let mut game = task.game(order)?;
-    let settings = Settings {
-        max_gradients: args.max_grads,
-        interrupt: Some(interrupt::flag()?),
-        method: Choice::default(),
-        ..Settings::eps(args.eps)
-    };
+    let settings =
+        Settings { max_gradients: args.max_grads, interrupt: Some(interrupt::flag()?), ..Settings::eps(args.eps) };
     let start = game.start();
     let solution = solve(&mut game, &start, &settings)?;
     let found = Found::new(&task, &game, &solution);
@@ -96,6 +92,9 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
         _ => Exit::Unmet,
     })
 }
+
+/// Gains that differ by less than this, relative to 1 plus the largest entry, count as the same.
+const SAME_GAIN: f64 = 1e-3;
 
 /// The policy and the cost at the end of a run.
 struct Found<'a> {
@@ -109,6 +108,8 @@ struct Found<'a> {
     excess: f64,
     /// The largest difference between the expert's gain and the optimal gain of the recovered cost.
     unexplained: Option<f64>,
+    /// Reasons to doubt that this policy is the expert's.
+    warnings: Vec<String>,
 }
 
 impl<'a> Found<'a> {
@@ -118,7 +119,30 @@ impl<'a> Found<'a> {
         let apart = (&k - &task.expert).amax();
         let excess = task.system.cost(&k, &q, &r) - task.system.cost(&task.expert, &q, &r);
         let unexplained = task.system.gain_for(&q, &r).ok().map(|optimal| (optimal - &task.expert).amax());
-        Self { solution, k, q, r, apart, excess, unexplained }
+        let mut found = Self { solution, k, q, r, apart, excess, unexplained, warnings: task.warnings.clone() };
+        found.compare(task);
+        found
+    }
+
+    /// Warns when the equilibrium is not the expert's gain, and names the bounds that the cost touches.
+    fn compare(&mut self, task: &Task) {
+        if !(self.apart > SAME_GAIN * (1.0 + task.expert.amax())) {
+            return;
+        }
+        let touches = |m: &DMatrix<f64>, (least, most): (f64, f64)| {
+            let slack = 1e-6 * (most - least);
+            eigenvalue_range("the cost", m).is_ok_and(|(low, high)| low <= least + slack || high >= most - slack)
+        };
+        let bounds = [
+            ("q_bounds", touches(&self.q, task.imitation.q_bounds)),
+            ("r_bounds", touches(&self.r, task.imitation.r_bounds)),
+        ];
+        let keys: Vec<&str> = bounds.iter().filter(|b| b.1).map(|b| b.0).collect();
+        let advice = match keys.is_empty() {
+            true => "a regulariser (gamma) around another cost than the expert's has this effect".to_owned(),
+            false => format!("the cost is at its bounds; wider {} may explain the expert", keys.join(" and ")),
+        };
+        self.warnings.push(format!("this policy is {} off the expert's gain: {advice}", short(self.apart)));
     }
 
     fn json(&self, eps: f64) -> Value {
@@ -131,6 +155,7 @@ impl<'a> Found<'a> {
             "distance_to_expert": self.apart,
             "excess_cost": self.excess,
             "unexplained": self.unexplained,
+            "warnings": self.warnings,
             "value": s.value,
             "gap": gap_json(&s.certificate),
             "eps": eps,
@@ -158,6 +183,9 @@ impl<'a> Found<'a> {
         if let Some(off) = self.unexplained {
             let text = "largest difference between the expert's gain and this cost's optimal one";
             let _ = writeln!(out, "{}  {text}: {}", label("cost"), short(off));
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(out, "{}  {warning}", paint(WARN, &label("warning")));
         }
         out.push('\n');
         out.push_str(&certificate(&s.certificate, eps));

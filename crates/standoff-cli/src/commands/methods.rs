@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clap::Args;
-use standoff::Choice;
 use standoff::methods::{METHODS, MethodInfo};
 
 use crate::Exit;
@@ -23,7 +22,7 @@ pub(crate) struct MethodsArgs {
 
 pub(crate) fn run(args: &MethodsArgs, screen: &mut Screen) -> Result<Exit> {
     let text = match &args.name {
-        Some(name) => detail(Choice::named(name).info()?),
+        Some(name) => detail(MethodInfo::find(name)?),
         None => list(),
     };
     screen.result(&text)?;

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueHint};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use serde_json::{Value, json};
-use standoff::plan::{Outer, Plan, Statement, algorithm1, algorithm2};
-use standoff::{Constants, Error};
+use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
+use standoff::{CONSTANTS, ConstantInfo, Constants, Error};
 
 use crate::number::{duration, short};
 use crate::screen::{HEAD, Screen, WARN, paint};
@@ -54,44 +54,34 @@ pub(crate) struct PlanArgs {
     json: bool,
 }
 
-/// A constant each; they stand above those of the game.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Constants")]
+/// An option for each constant, such as `--radius-y 2`; they replace those of the game.
+#[derive(Debug)]
 struct ConstantArgs {
-    /// Lipschitz constant of grad_x in x
-    #[arg(long, value_parser = parse::non_negative)]
-    l11: Option<f64>,
-    /// Lipschitz constant of grad_x in y, and of grad_y in x
-    #[arg(long, value_parser = parse::non_negative)]
-    l12: Option<f64>,
-    /// Lipschitz constant of grad_y in y
-    #[arg(long, value_parser = parse::non_negative)]
-    l22: Option<f64>,
-    /// Polyak-Lojasiewicz or strong concavity constant in y
-    #[arg(long, value_parser = parse::non_negative)]
-    mu: Option<f64>,
-    /// g(start) - min g, where g(x) is the maximum over y
-    #[arg(long, value_parser = parse::non_negative)]
-    delta_g: Option<f64>,
-    /// What y has left to climb, at most
-    #[arg(long, value_parser = parse::non_negative)]
-    delta: Option<f64>,
-    /// Largest gradient of g
-    #[arg(long, value_parser = parse::non_negative)]
-    g_max: Option<f64>,
-    /// Radius of the set of x
-    #[arg(long, value_parser = parse::non_negative)]
-    radius_x: Option<f64>,
-    /// Radius of the set of y
-    #[arg(long, value_parser = parse::non_negative)]
-    radius_y: Option<f64>,
+    given: Vec<(&'static str, f64)>,
 }
 
-impl ConstantArgs {
-    fn given(&self) -> Vec<(&'static str, f64)> {
-        let all =
-            [self.l11, self.l12, self.l22, self.mu, self.delta_g, self.delta, self.g_max, self.radius_x, self.radius_y];
-        parse::CONSTANT_NAMES.into_iter().zip(all).filter_map(|(name, value)| Some((name, value?))).collect()
+impl Args for ConstantArgs {
+    fn augment_args(command: Command) -> Command {
+        let option = |c: &ConstantInfo| {
+            Arg::new(c.key).long(c.flag).help(c.meaning).value_name("NUMBER").value_parser(parse::non_negative)
+        };
+        command.next_help_heading("Constants").args(CONSTANTS.iter().map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ConstantArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let value = |c: &ConstantInfo| Some((c.key, *matches.get_one::<f64>(c.key)?));
+        Ok(Self { given: CONSTANTS.iter().filter_map(value).collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
@@ -110,7 +100,7 @@ pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
 impl PlanArgs {
     /// The game's own constants or sampled ones, with those of the command line above them.
     fn gather(&self, screen: &mut Screen) -> Result<Constants> {
-        let given = self.constants.given();
+        let given = &self.constants.given;
         let mut constants = match &self.game {
             None => Constants::default(),
             Some(source) => {
@@ -123,14 +113,14 @@ impl PlanArgs {
                 }
             }
         };
-        let lipschitz = ["l11", "l12", "l22"];
         let known = constants != Constants::default();
-        if let Some(missing) = lipschitz.into_iter().find(|n| !known && given.iter().all(|(g, _)| g != n)) {
+        let lacks = |c: &&ConstantInfo| c.required && !known && given.iter().all(|(name, _)| *name != c.key);
+        if let Some(missing) = CONSTANTS.iter().find(lacks) {
             let way =
                 if self.game.is_some() { "the game states no constants: use --estimate, or" } else { "no constants:" };
-            bail!("{way} give --l11, --l12 and --l22 (--{missing} is missing)");
+            bail!("{way} give --l11, --l12 and --l22 (--{} is missing)", missing.flag);
         }
-        parse::override_constants(&mut constants, &given);
+        parse::override_constants(&mut constants, given)?;
         Ok(constants)
     }
 }
@@ -147,7 +137,7 @@ fn plans(c: &Constants, eps: f64) -> Vec<Row> {
     for statement in Statement::ALL {
         rows.push(("1", statement, algorithm1(c, eps, statement)));
     }
-    for (name, outer) in [("2 projected", Outer::Projected), ("2 Frank-Wolfe", Outer::FrankWolfe)] {
+    for (name, outer) in [("2 projected", OuterStep::Projected), ("2 Frank-Wolfe", OuterStep::FrankWolfe)] {
         for statement in Statement::ALL {
             rows.push((name, statement, algorithm2(c, eps, statement, outer)));
         }

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use clap::Args;
-use standoff::race::{Heat, Rules, select, summarise};
+use standoff::race::{Rules, Trial, select, summarise};
 use standoff::zoo;
 
 use crate::race::pool::Pool;
-use crate::race::{Race, eps_text, file, files as results, page, table};
+use crate::race::{Race, eps_text, export, file, page, table};
 use crate::screen::{NAME, Screen, paint};
 use crate::{Exit, files, interrupt, parse};
 
@@ -84,8 +84,8 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     let methods = select::methods(&args.methods)?;
     let everything = ["all".to_owned()];
     let games = if args.games.is_empty() && args.family.is_empty() { &everything[..] } else { &args.games };
-    let mut courses = select::games(games, file)?;
-    courses.extend(select::families(&args.family)?);
+    let mut benchmarks = select::games(games, file)?;
+    benchmarks.extend(select::families(&args.family)?);
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
     let outputs = [&args.csv, &args.html, &args.json].into_iter().flatten();
     outputs.filter(|path| !to_stdout(path)).try_for_each(|path| files::writable(path))?;
@@ -97,13 +97,13 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
         seed: args.seed,
         interrupt: Some(flag.clone()),
     };
-    let heats: Vec<Heat<'_>> =
-        courses.iter().flat_map(|course| methods.iter().map(move |method| Heat { course, method })).collect();
+    let trials: Vec<Trial<'_>> =
+        benchmarks.iter().flat_map(|benchmark| methods.iter().map(move |method| Trial { benchmark, method })).collect();
     let pool = Pool { threads: usize::try_from(args.threads)?, live: screen.is_live() };
-    let name = |heat: &Heat<'_>| format!("{} on {}", heat.method.name, heat.course.name);
-    let lanes = pool.map(&heats, name, |heat| heat.run(&rules))?;
-    let summary = summarise(&lanes);
-    let race = Race { rules, lanes, summary };
+    let name = |trial: &Trial<'_>| format!("{} on {}", trial.method.name, trial.benchmark.name);
+    let results = pool.map(&trials, name, |trial| trial.run(&rules))?;
+    let summary = summarise(&results);
+    let race = Race { rules, results, summary };
     args.tell(&race, screen)?;
     Ok(if flag.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Done })
 }
@@ -112,15 +112,15 @@ impl RaceArgs {
     /// The table, and the files that were asked for.
     fn tell(&self, race: &Race, screen: &mut Screen) -> Result<()> {
         if let Some(path) = &self.csv {
-            files::write(path, &results::csv(race))?;
+            files::write(path, &export::csv(race))?;
         }
         if let Some(path) = &self.html {
             files::write(path, &page::render(race, &self.command()))?;
         }
         match self.json.as_deref() {
-            Some(path) if path == Path::new("-") => screen.result(&format!("{}\n", results::json(race))),
+            Some(path) if path == Path::new("-") => screen.result(&format!("{}\n", export::json(race))),
             Some(path) => {
-                files::write(path, &format!("{}\n", results::json(race)))?;
+                files::write(path, &format!("{}\n", export::json(race)))?;
                 screen.result(&table::render(race))
             }
             None => screen.result(&table::render(race)),

@@ -6,14 +6,14 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, ValueHint};
-use standoff::methods::METHODS;
-use standoff::{Choice, Constants, Mode, Observer, Record, Settings, StopReason, solve_with};
+use standoff::methods::{METHODS, Mode, NamedParameters};
+use standoff::{AnyMethod, Constants, Observer, Record, Settings, StopReason, solve_with};
 
 use crate::live::LiveLine;
 use crate::point::PointFile;
 use crate::report::Report;
 use crate::screen::Screen;
-use crate::source::{Loaded, Source};
+use crate::source::{Loaded, Source, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};
 
@@ -95,6 +95,10 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::assignment)]
     set: Vec<(String, f64)>,
 
+    /// Threads; they change no result, and small games use one [default: all]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+
     /// Print the result as one JSON object; numbers that are not finite become null
     #[arg(long)]
     json: bool,
@@ -113,7 +117,8 @@ pub(crate) struct SolveArgs {
 }
 
 pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
-    let mut loaded = args.game.load()?;
+    let purpose = Use { threads: args.threads, keeps_files: args.proof_file.is_some() };
+    let mut loaded = args.game.load_for(purpose)?;
     loaded.warnings.iter().for_each(|text| screen.warn(text));
     if let Some(path) = &args.start {
         PointFile::refuse_shared_stdin(&args.game, path)?;
@@ -129,9 +134,10 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         args.game.refuse_overwriting(path, &loaded)?;
         files::writable(path)?;
     }
-    let mut settings = args.settings(&mut loaded)?;
-    let mut method = settings.method.build(&loaded.game, &settings).map_err(with_options)?;
-    args.announce(&loaded, &settings, screen);
+    let constants = args.gathered_constants(&mut loaded)?;
+    let mut settings = args.settings(constants)?;
+    let mut method = settings.build(&loaded.game).map_err(with_options)?;
+    args.announce(&loaded, constants.as_ref(), screen);
     settings.interrupt = Some(interrupt::flag()?);
     let mut watch = Watch::new(args.trace.as_deref(), screen)?;
     let mut solution = solve_with(&mut loaded.game, &loaded.start, method.as_mut(), &settings, &mut watch)?;
@@ -160,18 +166,13 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
 }
 
 impl SolveArgs {
-    fn settings(&self, loaded: &mut Loaded) -> Result<Settings> {
+    fn settings(&self, constants: Option<Constants>) -> Result<Settings> {
         let mode = match self.mode {
             ModeName::Certificate => Mode::Certificate,
             ModeName::Theory => Mode::Theory,
         };
-        let method = Choice {
-            name: self.method.clone(),
-            constants: self.gathered_constants(loaded)?,
-            mode,
-            as_printed: self.as_printed,
-            params: self.set.clone(),
-        };
+        let given = NamedParameters { constants, mode, as_printed: self.as_printed, values: self.set.clone() };
+        let method = AnyMethod::named(&self.method, &given).map_err(with_options)?;
         Ok(Settings {
             eps: self.eps,
             radius: self.radius,
@@ -184,7 +185,7 @@ impl SolveArgs {
     }
 
     /// What is about to happen, for those who want to know.
-    fn announce(&self, loaded: &Loaded, settings: &Settings, screen: &mut Screen) {
+    fn announce(&self, loaded: &Loaded, constants: Option<&Constants>, screen: &mut Screen) {
         if !self.verbose {
             return;
         }
@@ -193,7 +194,7 @@ impl SolveArgs {
         let size = |n: usize| if n == 1 { "1 entry".to_owned() } else { format!("{n} entries") };
         let shape = format!("x has {}, y has {}{linear}", size(n), size(m));
         screen.note(&format!("solving {}: {shape}; method {}", self.game, self.method));
-        if let Some(c) = &settings.method.constants {
+        if let Some(c) = constants {
             let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
             screen.note(&format!("constants, {source}\n{}", constants::table(c).trim_end()));
         }
@@ -206,7 +207,7 @@ impl SolveArgs {
             return Ok(known);
         }
         let mut merged = known.unwrap_or_default();
-        parse::override_constants(&mut merged, &self.constants);
+        parse::override_constants(&mut merged, &self.constants)?;
         Ok(Some(merged))
     }
 }

@@ -1,6 +1,6 @@
 //! What `standoff race` is made of: who runs, how it is run, and how the result is told.
 
-pub(crate) mod files;
+pub(crate) mod export;
 pub(crate) mod page;
 pub(crate) mod pool;
 pub(crate) mod table;
@@ -9,15 +9,15 @@ use std::path::Path;
 
 use anyhow::Result;
 use standoff::methods::MethodInfo;
-use standoff::race::{Course, Lane, Rules, Summary};
+use standoff::race::{BenchmarkGame, Rules, Summary, TrialResult};
 
 use crate::number::count;
 use crate::source;
 
 /// A game file, read once; nothing for a name that is no file's.
-pub(crate) fn file(name: &str) -> Result<Option<Course>> {
+pub(crate) fn file(name: &str) -> Result<Option<BenchmarkGame>> {
     let path = Path::new(name);
-    path.extension().map(|_| Ok(Course::formula(name, source::formula(path)?))).transpose()
+    path.extension().map(|_| Ok(BenchmarkGame::formula(name, source::formula(path)?))).transpose()
 }
 
 /// A finished race.
@@ -25,24 +25,24 @@ pub(crate) fn file(name: &str) -> Result<Option<Course>> {
 pub(crate) struct Race {
     pub(crate) rules: Rules,
     /// In the order of games, then methods.
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) results: Vec<TrialResult>,
     pub(crate) summary: Summary,
 }
 
 impl Race {
-    /// The lanes game by game.
-    pub(crate) fn games(&self) -> impl Iterator<Item = &[Lane]> {
-        self.lanes.chunk_by(|a, b| a.game == b.game)
+    /// The results game by game.
+    pub(crate) fn games(&self) -> impl Iterator<Item = &[TrialResult]> {
+        self.results.chunk_by(|a, b| a.game == b.game)
     }
 
-    /// The lanes family by family: its games lie side by side.
-    pub(crate) fn families(&self) -> impl Iterator<Item = &[Lane]> {
-        self.lanes.chunk_by(|a, b| a.family == b.family)
+    /// The results family by family: its games lie side by side.
+    pub(crate) fn families(&self) -> impl Iterator<Item = &[TrialResult]> {
+        self.results.chunk_by(|a, b| a.family == b.family)
     }
 
     /// Whether a family has several instances, so that medians say more than each.
-    pub(crate) fn is_plural(lanes: &[Lane]) -> bool {
-        lanes.first().zip(lanes.last()).is_some_and(|(a, b)| a.game != b.game)
+    pub(crate) fn is_plural(results: &[TrialResult]) -> bool {
+        results.first().zip(results.last()).is_some_and(|(a, b)| a.game != b.game)
     }
 
     /// The methods, in the order of the table of methods.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use standoff::methods::METHODS;
-use standoff::race::{Ending, Lane, Row};
+use standoff::race::{Ending, Row, TrialResult};
 
 use super::table::{cell, faster_than_auto, median_cell, name, ratio, refusal};
 use super::{Race, eps_text, number};
@@ -51,8 +51,8 @@ pub(crate) fn render(race: &Race, command: &str) -> String {
     beaten(&mut out, race);
     key(&mut out, race);
     contents(&mut out, race);
-    for lanes in race.families() {
-        section(&mut out, race, lanes);
+    for results in race.families() {
+        section(&mut out, race, results);
     }
     out.push_str("</main>\n</body>\n</html>\n");
     out
@@ -106,7 +106,7 @@ fn beaten(out: &mut String, race: &Race) {
 /// The words that stand in place of a number, explained once.
 fn key(out: &mut String, race: &Race) {
     let mut seen: Vec<&Ending> = Vec::new();
-    for ending in race.lanes.iter().flat_map(|l| &l.scores).map(|s| &s.ending) {
+    for ending in race.results.iter().flat_map(|l| &l.scores).map(|s| &s.ending) {
         if *ending != Ending::Converged && seen.iter().all(|e| e.name() != ending.name()) {
             seen.push(ending);
         }
@@ -124,49 +124,49 @@ fn key(out: &mut String, race: &Race) {
         let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", ending.name(), escape(&meaning));
     }
     out.push_str("</dl>\n");
-    if race.lanes.iter().any(|l| l.estimated) {
+    if race.results.iter().any(|l| l.estimated) {
         out.push_str("<p>* with constants estimated by sampling</p>\n");
     }
 }
 
 fn contents(out: &mut String, race: &Race) {
     out.push_str("<h2>Games</h2>\n<nav>\n");
-    for lanes in race.families() {
-        let family = escape(&lanes[0].family);
+    for results in race.families() {
+        let family = escape(&results[0].family);
         let _ = writeln!(out, "<a href=\"#{0}\">{0}</a>", family);
     }
     out.push_str("</nav>\n");
 }
 
-fn section(out: &mut String, race: &Race, lanes: &[Lane]) {
-    let family = &lanes[0].family;
+fn section(out: &mut String, race: &Race, results: &[TrialResult]) {
+    let family = &results[0].family;
     let _ = writeln!(out, "<section id=\"{0}\">\n<h2>{0}</h2>", escape(family));
-    let first: Vec<&Lane> = lanes.iter().filter(|l| l.game == lanes[0].game).collect();
+    let first: Vec<&TrialResult> = results.iter().filter(|l| l.game == results[0].game).collect();
     let _ = writeln!(out, "<figure>{}</figure>", chart(race, &first).svg());
     let heads = || std::iter::once("method".to_owned()).chain(race.rules.eps.iter().map(|e| eps_text(*e)));
-    if Race::is_plural(lanes) {
+    if Race::is_plural(results) {
         let rows: Vec<&Row> = race.summary.rows.iter().filter(|r| &r.family == family).collect();
         let _ =
             writeln!(out, "<p class=\"soft\">Medians over {} instances.</p>", rows.first().map_or(0, |r| r.entries));
         table(out, &heads().collect::<Vec<_>>(), |out| medians(out, &rows));
     } else {
         let tail = ["value", "X", "Y", "seconds"].map(str::to_owned);
-        table(out, &heads().chain(tail).collect::<Vec<_>>(), |out| entries(out, lanes));
+        table(out, &heads().chain(tail).collect::<Vec<_>>(), |out| entries(out, results));
     }
     out.push_str("</section>\n");
 }
 
-fn entries(out: &mut String, lanes: &[Lane]) {
-    for lane in lanes {
-        if let Some(why) = refusal(lane) {
-            let (method, span) = (escape(&name(lane)), lane.scores.len() + 4);
+fn entries(out: &mut String, results: &[TrialResult]) {
+    for result in results {
+        if let Some(why) = refusal(result) {
+            let (method, span) = (escape(&name(result)), result.scores.len() + 4);
             let _ =
                 writeln!(out, "<tr><td>{method}</td><td class=\"why\" colspan=\"{span}\">{}</td></tr>", escape(&why));
             continue;
         }
-        let mut cells = vec![("", name(lane))];
-        for (k, score) in lane.scores.iter().enumerate() {
-            let best = lanes.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
+        let mut cells = vec![("", name(result))];
+        for (k, score) in result.scores.iter().enumerate() {
+            let best = results.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
             let class = match score.gradients() {
                 None => "fail",
                 own if own == best => "best",
@@ -174,7 +174,7 @@ fn entries(out: &mut String, lanes: &[Lane]) {
             };
             cells.push((class, cell(score)));
         }
-        if let Some((last, c)) = lane.scores.last().and_then(|s| Some((s, s.certificate?))) {
+        if let Some((last, c)) = result.scores.last().and_then(|s| Some((s, s.certificate?))) {
             cells.push(("", short(last.value)));
             cells.extend([c.x.upper, c.y.upper].map(|v| ("", format!("{v:.1e}"))));
             cells.push(("", format!("{:.3}", last.seconds)));
@@ -200,15 +200,15 @@ fn medians(out: &mut String, rows: &[&Row]) {
 }
 
 /// The gap against gradients, a line per method that ran; who arrives first stands first in the legend.
-fn chart(race: &Race, lanes: &[&Lane]) -> Chart {
+fn chart(race: &Race, results: &[&TrialResult]) -> Chart {
     let eps = race.rules.eps.iter().copied().fold(f64::INFINITY, f64::min);
     let mut x = Axis::log("gradients of both players");
     let mut y = Axis::log("best gap so far");
     (x.lower, y.lower) = (Some(1.0), Some(eps));
-    let mut chart = Chart::new(&lanes[0].game, x, y);
+    let mut chart = Chart::new(&results[0].game, x, y);
     chart.size = (980.0, 400.0);
-    let mut ran: Vec<&&Lane> = lanes.iter().filter(|l| !l.curve.is_empty()).collect();
-    let rank = |l: &&&Lane| {
+    let mut ran: Vec<&&TrialResult> = results.iter().filter(|l| !l.curve.is_empty()).collect();
+    let rank = |l: &&&TrialResult| {
         let (gradients, gap) = l.curve.last().copied().unwrap_or_default();
         let arrived = l.scores.last().and_then(standoff::race::Score::gradients);
         (arrived.is_none(), if arrived.is_some() { gradients as f64 } else { gap })
@@ -217,25 +217,25 @@ fn chart(race: &Race, lanes: &[&Lane]) -> Chart {
         let (a, b) = (rank(a), rank(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
-    chart.lines.extend(ran.into_iter().map(|lane| line(lane)));
+    chart.lines.extend(ran.into_iter().map(|result| line(result)));
     chart
 }
 
-fn line(lane: &Lane) -> Line {
-    let last = lane.scores.last();
+fn line(result: &TrialResult) -> Line {
+    let last = result.scores.last();
     let arrived = last.and_then(standoff::race::Score::gradients);
-    let gap = lane.curve.last().map_or(f64::NAN, |p| p.1);
+    let gap = result.curve.last().map_or(f64::NAN, |p| p.1);
     let note = last.map(cell).unwrap_or_default();
     let how = match arrived {
         Some(g) => format!("{gap:.1e} after {} gradients", count(g)),
         None => format!("{note}: {gap:.1e} at best"),
     };
     Line {
-        name: name(lane),
-        hover: format!("{}: {how}", lane.method),
+        name: name(result),
+        hover: format!("{}: {how}", result.method),
         note,
-        points: lane.curve.iter().map(|(g, gap)| (*g as f64, *gap)).collect(),
-        look: Look { strong: lane.method == "auto", ..Look::of(number(METHODS, lane.method)) },
+        points: result.curve.iter().map(|(g, gap)| (*g as f64, *gap)).collect(),
+        look: Look { strong: result.method == "auto", ..Look::of(number(METHODS, result.method)) },
         join: Join::Steps,
         end: if arrived.is_some() { End::Dot } else { End::Cross },
         ..Line::default()

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use standoff::Error;
-use standoff::race::{Ending, Lane, Row, Score, Standing};
+use standoff::race::{Ending, Row, Score, Standing, TrialResult};
 
 use super::{Race, eps_text};
 use crate::number::{count, short};
@@ -15,11 +15,11 @@ const CELL: usize = 15;
 pub(crate) fn render(race: &Race) -> String {
     let width = race.methods().iter().map(|m| m.len()).max().unwrap_or(0).max("method".len()) + 1;
     let mut out = String::new();
-    for lanes in race.families() {
-        if Race::is_plural(lanes) {
-            family(&mut out, race, lanes, width);
+    for results in race.families() {
+        if Race::is_plural(results) {
+            family(&mut out, race, results, width);
         } else {
-            game(&mut out, race, lanes, width);
+            game(&mut out, race, results, width);
         }
     }
     summary(&mut out, race, width);
@@ -37,22 +37,22 @@ fn head(out: &mut String, race: &Race, width: usize, title: &str, last: &str) {
 }
 
 /// One game: gradients to each accuracy, or how it failed; value and seconds of the last column.
-fn game(out: &mut String, race: &Race, lanes: &[Lane], width: usize) {
-    head(out, race, width, &lanes[0].game, "       value   seconds");
-    for lane in lanes {
-        let _ = write!(out, "{:<width$}", name(lane));
-        if let Some(why) = refusal(lane) {
+fn game(out: &mut String, race: &Race, results: &[TrialResult], width: usize) {
+    head(out, race, width, &results[0].game, "       value   seconds");
+    for result in results {
+        let _ = write!(out, "{:<width$}", name(result));
+        if let Some(why) = refusal(result) {
             let _ = writeln!(out, "  {}", paint(DIM, &why));
             continue;
         }
-        for (k, score) in lane.scores.iter().enumerate() {
-            let best = lanes.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
+        for (k, score) in result.scores.iter().enumerate() {
+            let best = results.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
             let cell = format!("{:>CELL$}", cell(score));
             let style = if score.gradients().is_none() { Some(WARN) } else { None };
             let style = if best.is_some() && score.gradients() == best { Some(GOOD) } else { style };
             out.push_str(&style.map_or_else(|| cell.clone(), |s| paint(s, &cell)));
         }
-        match lane.scores.last().filter(|s| s.certificate.is_some()) {
+        match result.scores.last().filter(|s| s.certificate.is_some()) {
             Some(last) => {
                 let _ = writeln!(out, "  {:>12}  {:>8.3}", short(last.value), last.seconds);
             }
@@ -63,13 +63,13 @@ fn game(out: &mut String, race: &Race, lanes: &[Lane], width: usize) {
 }
 
 /// Methods with estimated constants are marked.
-pub(crate) fn name(lane: &Lane) -> String {
-    format!("{}{}", lane.method, if lane.estimated { "*" } else { "" })
+pub(crate) fn name(result: &TrialResult) -> String {
+    format!("{}{}", result.method, if result.estimated { "*" } else { "" })
 }
 
 /// Why the method does not fit this game, if it was refused at every accuracy.
-pub(crate) fn refusal(lane: &Lane) -> Option<String> {
-    let mut refused = lane.scores.iter().map(|s| match &s.ending {
+pub(crate) fn refusal(result: &TrialResult) -> Option<String> {
+    let mut refused = result.scores.iter().map(|s| match &s.ending {
         Ending::Refused(error) => Some(error),
         _ => None,
     });
@@ -86,13 +86,13 @@ pub(crate) fn cell(score: &Score) -> String {
 }
 
 /// A family: medians over its instances.
-fn family(out: &mut String, race: &Race, lanes: &[Lane], width: usize) {
-    let family = &lanes[0].family;
+fn family(out: &mut String, race: &Race, results: &[TrialResult], width: usize) {
+    let family = &results[0].family;
     let rows: Vec<&Row> = race.summary.rows.iter().filter(|r| &r.family == family).collect();
     let instances = rows.first().map_or(0, |r| r.entries);
     head(out, race, width, &format!("{family}: medians over {instances} instances"), "");
     for own in rows.chunk_by(|a, b| a.method == b.method) {
-        let estimated = lanes.iter().any(|l| l.method == own[0].method && l.estimated);
+        let estimated = results.iter().any(|l| l.method == own[0].method && l.estimated);
         let _ = write!(out, "{:<width$}", format!("{}{}", own[0].method, if estimated { "*" } else { "" }));
         for row in own {
             let best = least(&rows, row.eps);
@@ -127,7 +127,7 @@ fn summary(out: &mut String, race: &Race, width: usize) {
         let solved = format!("{}/{}", s.solved, s.entries);
         let _ = writeln!(out, "{}", line(s.method, &solved, &s.won.to_string(), &s.near.to_string(), &ratio(s)));
     }
-    let marked = race.lanes.iter().any(|l| l.estimated);
+    let marked = race.results.iter().any(|l| l.estimated);
     let mark = if marked { "\n* with constants estimated by sampling" } else { "" };
     let _ = writeln!(out, "{}", paint(DIM, &format!("{}{mark}", race.terms())));
 }

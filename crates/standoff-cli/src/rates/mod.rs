@@ -5,19 +5,10 @@ pub(crate) mod table;
 
 use anyhow::{Result, anyhow, bail};
 use standoff::methods::{METHODS, MethodInfo};
-use standoff::race::{Course, Ending, Heat, Rules, Slope, fit};
+use standoff::race::{BenchmarkGame, Ending, Entrant, Rules, Slope, Trial, fit};
 use standoff::zoo;
 
 use crate::race::pool::Pool;
-
-/// What the theorems bound a method's slope by: gradients of both players, and gradients in x.
-const BOUNDS: &[(&str, f64, f64)] = &[
-    ("multistep", 2.0, 2.0),
-    ("regularised", 3.5, 3.0),
-    ("frank-wolfe", 3.5, 3.0),
-    ("fastnash", 2.5, 2.5),
-    ("auto", 3.5, 3.0),
-];
 
 /// One method on one game over all accuracies.
 #[derive(Debug)]
@@ -52,17 +43,17 @@ impl Count {
     }
 }
 
-/// A heat at one accuracy.
+/// A trial at one accuracy.
 struct Task<'a> {
-    heat: Heat<'a>,
+    trial: Trial<'a>,
     eps: f64,
 }
 
 /// The game of a name at an accuracy. Two families are made for the accuracy: each is the worst case of a method there.
-fn course(name: &str, eps: f64) -> Result<Course> {
+fn benchmark(name: &str, eps: f64) -> Result<BenchmarkGame> {
     match name {
-        "ramp" => return Ok(Course::new(name, name, move || zoo::ramp(eps))),
-        "pl-ramp" => return Ok(Course::new(name, name, move || zoo::pl_ramp(eps))),
+        "ramp" => return Ok(BenchmarkGame::new(name, name, move || zoo::ramp(eps))),
+        "pl-ramp" => return Ok(BenchmarkGame::new(name, name, move || zoo::pl_ramp(eps))),
         _ => {}
     }
     let entry = zoo::find(name).ok_or_else(|| {
@@ -73,28 +64,28 @@ fn course(name: &str, eps: f64) -> Result<Course> {
     if (entry.make)().constants.is_none() {
         bail!("the game `{name}` states no constants, and a bound says nothing without them; choose another game");
     }
-    Ok(Course::from(entry))
+    Ok(BenchmarkGame::from(entry))
 }
 
 /// Runs every method that has a bound on every game at every accuracy. Methods that do not fit a game are left out.
 pub(crate) fn measure(games: &[String], methods: &[String], rules: &Rules, pool: Pool) -> Result<Vec<Study>> {
     let methods = bounded(methods)?;
-    let mut courses = Vec::new();
+    let mut benchmarks = Vec::new();
     for game in games {
         for eps in &rules.eps {
-            courses.push((course(game, *eps)?, *eps));
+            benchmarks.push((benchmark(game, *eps)?, *eps));
         }
     }
     let mut tasks = Vec::new();
-    for of_game in courses.chunks(rules.eps.len()) {
+    for of_game in benchmarks.chunks(rules.eps.len()) {
         for method in &methods {
-            tasks.extend(of_game.iter().map(|(course, eps)| Task { heat: Heat { course, method }, eps: *eps }));
+            tasks.extend(of_game.iter().map(|(benchmark, eps)| Task { trial: Trial { benchmark, method }, eps: *eps }));
         }
     }
-    let name = |t: &Task<'_>| format!("{} on {} to {:e}", t.heat.method.name, t.heat.course.name, t.eps);
-    let lanes = pool.map(&tasks, name, |t| t.heat.run(&Rules { eps: vec![t.eps], ..rules.clone() }))?;
-    let counts = lanes.iter().map(|lane| {
-        let score = &lane.scores[0];
+    let name = |t: &Task<'_>| format!("{} on {} to {:e}", t.trial.method.name, t.trial.benchmark.name, t.eps);
+    let results = pool.map(&tasks, name, |t| t.trial.run(&Rules { eps: vec![t.eps], ..rules.clone() }))?;
+    let counts = results.iter().map(|result| {
+        let score = &result.scores[0];
         Count { eps: score.eps, ending: score.ending.clone(), grad_x: score.calls.grad_x, grad_y: score.calls.grad_y }
     });
     let mut counts: Vec<Count> = counts.collect();
@@ -103,30 +94,32 @@ pub(crate) fn measure(games: &[String], methods: &[String], rules: &Rules, pool:
         let rest = counts.split_off(task.len());
         let own = std::mem::replace(&mut counts, rest);
         if !own.iter().all(|c| matches!(c.ending, Ending::Refused(_))) {
-            studies.push(study(&task[0].heat, own));
+            studies.push(study(&task[0].trial, own));
         }
     }
     Ok(studies)
 }
 
-/// The methods with a bound, by name or all of them.
-fn bounded(names: &[String]) -> Result<Vec<&'static MethodInfo>> {
-    let known = || BOUNDS.iter().map(|b| b.0);
-    if let Some(name) = names.iter().find(|n| *n != "all" && known().all(|k| k != **n)) {
-        bail!("no theorem bounds `{name}` here; those with a bound are {}", known().collect::<Vec<_>>().join(", "));
+/// The methods whose slope a theorem bounds, by name or all of them.
+fn bounded(names: &[String]) -> Result<Vec<Entrant>> {
+    let known = || METHODS.iter().filter(|m| m.theorem.is_some());
+    if let Some(name) = names.iter().find(|n| *n != "all" && known().all(|k| k.name != **n)) {
+        let all = known().map(|m| m.name).collect::<Vec<_>>().join(", ");
+        bail!("no theorem bounds `{name}` here; those with a bound are {all}");
     }
-    let asked = |m: &&MethodInfo| known().any(|k| k == m.name && names.iter().any(|n| n == "all" || n == k));
-    Ok(METHODS.iter().filter(asked).collect())
+    let asked = |m: &&MethodInfo| names.iter().any(|n| n == "all" || n == m.name);
+    Ok(known().filter(asked).map(Entrant::from).collect())
 }
 
-fn study(heat: &Heat<'_>, counts: Vec<Count>) -> Study {
-    let method = heat.method.name;
-    let bound = BOUNDS.iter().find(|b| b.0 == method).map_or((f64::NAN, f64::NAN), |b| (b.1, b.2));
+fn study(trial: &Trial<'_>, counts: Vec<Count>) -> Study {
+    let method = trial.method.name;
+    let theorem = MethodInfo::find(method).ok().and_then(|m| m.theorem);
+    let bound = theorem.map_or((f64::NAN, f64::NAN), |t| (t.both, t.x));
     let slope = |of: fn(&Count) -> u64| {
         let points: Vec<(f64, f64)> =
             counts.iter().filter(|c| c.converged()).map(|c| (c.eps, of(c).max(1) as f64)).collect();
         fit(&points)
     };
     let (both, x) = (slope(Count::gradients), slope(|c| c.grad_x));
-    Study { game: heat.course.name.clone(), method, bound, counts, both, x }
+    Study { game: trial.benchmark.name.clone(), method, bound, counts, both, x }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
-use standoff_nn::attack::{Protocol, Run as Assault, Victims, ensemble};
+use standoff_nn::attack::{self, Protocol, Victims, ensemble};
 use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Options, Probe, RobustGame, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 
@@ -189,7 +189,7 @@ impl<P: Probe> Subject for Trainee<'_, P> {
         let (images, labels) = (&self.task.victims.0, &self.task.victims.1);
         let paper = Protocol::paper(self.config.eps);
         let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
-        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &Assault::new(self.config.seed))?;
+        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
         let of = |correct: usize| Share { correct, total: labels.len() };
         let result = RobustResult {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
-use standoff::methods::Visitor;
+use standoff::Visitor;
 use standoff_nn::model::weights::{Metadata, Tensor, encode, write_atomically};
 
 use crate::files;

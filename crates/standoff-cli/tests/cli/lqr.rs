@@ -41,3 +41,43 @@ fn a_system_that_cannot_be_stabilised_is_refused() {
     let message = Scratch::new().run(&["lqr", "nowhere.toml"]).exits(2).stderr;
     assert!(message.contains("no file"), "{message}");
 }
+
+/// The scalar system of the zoo with a cost whose eigenvalues lie outside 0.1 to 10.
+const WIDE: &str = "A = [[1.1, 0.2], [0, 0.9]]\nB = [[0.5], [1]]\nQ = [[40, 0], [0, 0.01]]\nR = [[0.05]]\n";
+
+#[test]
+fn a_cost_outside_the_usual_bounds_is_recovered_not_clipped() {
+    let scratch = Scratch::with(&[("system.toml", WIDE)]);
+    let found = scratch.run(&["lqr", "system.toml", "--json", "-q"]).exits(0).json();
+    assert!(found["distance_to_expert"].as_f64().expect("a number") < 1e-5, "{found}");
+    assert_eq!(found["warnings"].as_array().map(Vec::len), Some(0), "{found}");
+}
+
+#[test]
+fn bounds_that_exclude_the_known_cost_are_warned_of() {
+    let text = format!("{WIDE}q_bounds = [0.1, 10]\nr_bounds = [0.1, 10]\n");
+    let scratch = Scratch::with(&[("system.toml", text.as_str())]);
+    let found = scratch.run(&["lqr", "system.toml", "--json", "-q"]).exits(0).json();
+    assert!(found["distance_to_expert"].as_f64().expect("a number") > 1e-2, "{found}");
+    let warnings = found["warnings"].to_string();
+    for want in ["q_bounds allows 0.1 to 10", "r_bounds allows 0.1 to 10", "off the expert's gain"] {
+        assert!(warnings.contains(want), "{warnings}");
+    }
+    let words = scratch.run(&["lqr", "system.toml"]).exits(0).stdout;
+    assert!(words.contains("off the expert's gain"), "{words}");
+}
+
+#[test]
+fn entries_too_large_to_compute_with_are_refused_at_once() {
+    let body = "B = [[0.5], [1]]\nQ = [[1, 0], [0, 2]]\nR = [[0.5]]\n";
+    for (a, dt, want) in [
+        ("[[1e200, 0.2], [0, 0.9]]", "", "A[0][0] is 1e200; every entry must be at most 1e60"),
+        ("[[1e200, 0.2], [0, 0.9]]", "dt = 0.1", "A[0][0] is 1e200"),
+        ("[[1.1, 0.2], [1e50, 0.9]]", "dt = 0.1", "sample more often"),
+    ] {
+        let text = format!("A = {a}\n{dt}\n{body}");
+        let scratch = Scratch::with(&[("system.toml", text.as_str())]);
+        let message = scratch.run(&["lqr", "system.toml"]).exits(2).stderr;
+        assert!(message.contains(want), "{message}");
+    }
+}

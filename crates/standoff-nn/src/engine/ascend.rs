@@ -7,7 +7,7 @@ use super::tree::from_lanes;
 use super::worker::{Back, Worker};
 use super::{Batch, Engine, Loss, loss};
 use crate::Error;
-use crate::kernels::{Kernel, LANES, Lanes, transpose};
+use crate::kernels::{Kernel, LANES, Lanes, RunKernel, transpose};
 use std::ops::Range;
 use std::sync::Mutex;
 

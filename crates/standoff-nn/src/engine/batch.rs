@@ -1,7 +1,7 @@
 //! What goes through the network: images or tables by rows, some of the rows, and the groups they fall into.
 
 use super::packed::LARGEST_INPUT;
-use crate::kernels::{Isa, LANES, transpose};
+use crate::kernels::{Isa, LANES, RunKernel, transpose};
 use crate::{Error, Model};
 
 /// Samples in rows.

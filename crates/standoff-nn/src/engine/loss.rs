@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::kernels::activation::exp;
-use crate::kernels::{Isa, Kernel, LANES, Lanes};
+use crate::kernels::{Isa, Kernel, LANES, Lanes, RunKernel};
 
 /// What is minimised (or, by an attack, climbed). Per-sample arguments follow the order of the batch.
 #[derive(Debug, Clone, Copy)]

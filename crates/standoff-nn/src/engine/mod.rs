@@ -79,7 +79,8 @@ impl Engine {
     /// An engine on this many threads (0 for all the machine has), with the instruction set that `STANDOFF_ISA` names or the
     /// best one. Its weights are zero until [`set_weights`](Self::set_weights).
     pub fn new(model: &Model, threads: usize) -> Result<Self, Error> {
-        let isa = Isa::named(&std::env::var("STANDOFF_ISA").unwrap_or_default())?;
+        let isa = Isa::named(&std::env::var("STANDOFF_ISA").unwrap_or_default())
+            .map_err(|e| Error::Mismatch(e.to_string()))?;
         Self::with_isa(model, threads, isa)
     }
 

@@ -3,7 +3,7 @@
 use super::plan::{Kind, Stage};
 use super::worker::{Back, Worker};
 use super::{Engine, Model};
-use crate::kernels::{Kernel, LANES, Lanes};
+use crate::kernels::{Kernel, LANES, Lanes, RunKernel};
 use std::time::{Duration, Instant};
 
 /// The speed of one stage in one direction.

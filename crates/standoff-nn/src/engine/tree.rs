@@ -4,7 +4,7 @@ use super::forest::{Job, Part, Sum, put, take};
 use super::worker::{Back, Worker};
 use super::{Ask, Batch, Engine, Loss, Outcome, loss};
 use crate::Error;
-use crate::kernels::{Isa, LANES, transpose};
+use crate::kernels::{Isa, LANES, RunKernel, transpose};
 use std::ops::Range;
 
 /// What every leaf of a pass sees.

@@ -4,7 +4,9 @@
 use super::packed::Packed;
 use super::plan::{Kind, Stage, sparse};
 use crate::kernels::pooled_grad::{Pooled, Terms};
-use crate::kernels::{Isa, LANES, activation, channels_last, conv, conv_grad, dense, pool, pooled_grad, transpose};
+use crate::kernels::{
+    Isa, LANES, RunKernel, activation, channels_last, conv, conv_grad, dense, pool, pooled_grad, transpose,
+};
 use std::ops::Range;
 
 /// Everything a thread needs for up to `units` units; nothing is allocated after it is built.

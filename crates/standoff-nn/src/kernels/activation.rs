@@ -171,7 +171,7 @@ impl Kernel for Sum<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::Isa;
+    use crate::kernels::{Isa, RunKernel};
 
     struct Map<'a, F>(&'a mut [f32], F);
 

@@ -27,7 +27,7 @@ pub(crate) mod pooled_grad;
 pub(crate) mod transpose;
 
 pub use isa::Isa;
-pub(crate) use isa::Kernel;
+pub(crate) use isa::{Kernel, RunKernel};
 pub(crate) use lanes::{LANES, Lanes};
 
 /// A convolution without padding, stride 1: `[cin][h][w]` to `[cout][h - k + 1][w - k + 1]`.

@@ -3,7 +3,7 @@
 use super::RobustGame;
 use crate::Error;
 use standoff::certify::with_gradients;
-use standoff::inner::{Exact, Regulariser};
+use standoff::inner::{Answer, Exact, Inner, Regulariser, Stop};
 use standoff::oracle::Limits;
 use standoff::{Certificate, Game, Need, Oracle, Point};
 
@@ -47,13 +47,14 @@ impl RobustGame {
         let (mut gx, mut gy) = (vec![0.0; x.len()], vec![0.0; y.len()]);
         let mut f = Oracle::new(self, Limits::default());
         f.look(x, Need::Gradients);
-        let answered = Exact::new(y.len()).run(&mut f, &mut y, &Regulariser { lambda, centre });
+        let regulariser = Regulariser { lambda, centre };
+        let answer = Exact::new(y.len()).answer(&mut f, &mut y, &regulariser, Stop::Steps(1).into());
         let value = f.peek_grad_x(&y, &mut gx);
         f.peek_grad_y(&y, &mut gy);
         if let Some(error) = self.error() {
             return Err(error.clone());
         }
-        if !(answered && value.is_finite()) {
+        if !(matches!(answer, Ok(Answer::Settled { .. })) && value.is_finite()) {
             return Err(Error::NonFinite(format!("the value of the game is {value}")));
         }
         let certificate = with_gradients(self, &Point::new(x, &y), value, (&gx, &gy), 1.0);

@@ -1,4 +1,4 @@
-//! The certificate of a pair: [`certify`] measures it from scratch, [`verify`] holds a claim against it.
+//! The certificate of a pair: [`certify`] measures it from scratch, [`verify()`] holds a claim against it.
 //!
 //! The upper bounds of X and Y are those of a multiplier (`docs/proofs.md`), evaluated with outward rounding, so that neither
 //! ill-conditioned sets nor a failed search can make them too small. If the game bounds the errors of its gradients (formulas do), the

@@ -4,6 +4,8 @@
 //! contains all exact results of the operation on members of its operands. There are two kinds: `FastEnclosure`, an `f64` with a
 //! bound, costs a few flops per operation and trusts the platform's `exp`, `sin` and so on to [`LIBM_ULPS`] units in the last place;
 //! [`Enclosure`], a sum of two `f64` (about 106 bits) with a bound, trusts IEEE arithmetic alone.
+// The elementary functions and the fast kind are used by formulas alone.
+#![cfg_attr(not(feature = "formula"), allow(dead_code, unused_imports))]
 
 mod double;
 mod fast;

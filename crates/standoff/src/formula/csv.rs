@@ -1,48 +1,97 @@
 //! Tables of numbers as text: a comma, a semicolon, a tab or blanks between the fields, perhaps one line of headings.
 
-use super::data::{Array, bounded};
+use std::io::{BufRead, BufReader, Read};
+
+use super::data::{Array, bounded, unreadable};
 use super::lexer::is_not_zero;
 use super::shape::Shape;
 
-/// Reads a whole file. As in NumPy's `loadtxt`, one row or one column is a vector and one number is a scalar.
-pub(super) fn read(bytes: &[u8]) -> Result<Array, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| format!("it is not text (byte {})", e.valid_up_to()))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (i + 1, line.trim()))
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .peekable();
-    let delimiter = lines.peek().and_then(|(_, line)| [';', ',', '\t'].into_iter().find(|d| line.contains(*d)));
-    if lines.peek().is_some_and(|(_, line)| fields(line, delimiter).all(|f| f.parse::<f64>().is_err())) {
-        lines.next();
-    }
-    let (mut values, mut width, mut rows) = (Vec::new(), 0, 0);
-    for (number, line) in lines {
-        let before = values.len();
-        for (i, field) in fields(line, delimiter).enumerate() {
-            let value = field.parse().map_err(|_| problem(number, i + 1, field))?;
-            if value == 0.0 && is_not_zero(field) {
-                return Err(format!("field {} of line {number} is too small: it would become 0", i + 1));
+/// Reads a whole file, a line at a time. As in NumPy's `loadtxt`, one row or one column is a vector and one number is a scalar.
+pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
+    let mut lines = Lines { file: BufReader::new(file), line: Vec::new(), begin: 0, number: 0 };
+    let (mut table, mut delimiter, mut first) = (Table::default(), None, true);
+    while let Some((number, line)) = lines.next()? {
+        if std::mem::take(&mut first) {
+            delimiter = [';', ',', '\t'].into_iter().find(|d| line.contains(*d));
+            if fields(line, delimiter).all(|f| f.parse::<f64>().is_err()) {
+                continue;
             }
-            values.push(value);
         }
-        let got = values.len() - before;
-        if rows > 0 && got != width {
-            return Err(format!("line {number} has {got} fields, the lines before have {width}"));
-        }
-        width = got;
-        rows += 1;
-        bounded(rows, width)?;
+        table.push(number, fields(line, delimiter))?;
     }
-    bounded(rows, width)?;
-    let shape = match (rows, width) {
+    bounded(table.rows, table.width)?;
+    let shape = match (table.rows, table.width) {
         (1, 1) => Shape::Scalar,
         (1, n) | (n, 1) => Shape::Vector(n),
         (rows, cols) => Shape::Matrix(rows, cols),
     };
-    Ok(Array { shape, values })
+    Ok(Array::new(shape, table.values))
+}
+
+/// Equally long rows of numbers.
+#[derive(Default)]
+struct Table {
+    values: Vec<f64>,
+    rows: usize,
+    width: usize,
+}
+
+impl Table {
+    /// Adds a row: line `number` of the file.
+    fn push<'f>(&mut self, number: usize, fields: impl Iterator<Item = &'f str>) -> Result<(), String> {
+        let before = self.values.len();
+        for (i, field) in fields.enumerate() {
+            let value = field.parse().map_err(|_| problem(number, i + 1, field))?;
+            if value == 0.0 && is_not_zero(field) {
+                return Err(format!("field {} of line {number} is too small: it would become 0", i + 1));
+            }
+            self.values.push(value);
+        }
+        let (got, width) = (self.values.len() - before, self.width);
+        if self.rows > 0 && got != width {
+            return Err(format!("line {number} has {got} fields, the lines before have {width}"));
+        }
+        self.width = got;
+        self.rows += 1;
+        bounded(self.rows, self.width).map(|_| ())
+    }
+}
+
+/// The lines that hold something, one at a time.
+struct Lines<'f> {
+    file: BufReader<&'f mut dyn Read>,
+    line: Vec<u8>,
+    /// Bytes before the line.
+    begin: usize,
+    number: usize,
+}
+
+impl Lines<'_> {
+    /// The next line that is neither empty nor a comment, with its number.
+    fn next(&mut self) -> Result<Option<(usize, &str)>, String> {
+        loop {
+            self.begin += self.line.len();
+            self.line.clear();
+            if self.file.read_until(b'\n', &mut self.line).map_err(|e| unreadable(&e))? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if let Err(e) = std::str::from_utf8(&self.line) {
+                return Err(format!("it is not text (byte {})", self.begin + e.valid_up_to()));
+            }
+            if !stripped(&self.line, self.number).is_empty() {
+                return Ok(Some((self.number, stripped(&self.line, self.number))));
+            }
+        }
+    }
+}
+
+/// A line of text without blanks around it; nothing for a comment.
+fn stripped(line: &[u8], number: usize) -> &str {
+    let line = std::str::from_utf8(line).unwrap_or_default();
+    let line = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
+    let line = line.trim();
+    if line.starts_with('#') { "" } else { line }
 }
 
 /// The fields of a line, without blanks and quotes around them; without a delimiter, blanks separate.

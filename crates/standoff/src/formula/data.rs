@@ -1,6 +1,8 @@
 //! Numbers from the game file or from the files it names: scalars, vectors, matrices.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
 
 use toml::de::DeValue;
 
@@ -8,7 +10,7 @@ use super::graph::MOST_NUMBERS;
 use super::place::short;
 use super::reader::{Field, as_number};
 use super::shape::Shape;
-use super::{csv, npy};
+use super::{OpenedFile, csv, npy};
 use crate::Error;
 use crate::error::nearest;
 
@@ -16,10 +18,19 @@ use crate::error::nearest;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Array {
     pub(super) shape: Shape,
-    pub(super) values: Vec<f64>,
+    pub(super) values: Arc<Vec<f64>>,
 }
 
 impl Array {
+    pub(super) fn new(shape: Shape, values: Vec<f64>) -> Self {
+        Self { shape, values: Arc::new(values) }
+    }
+
+    /// The numbers, copied only if an entry of `[data]` keeps them too.
+    pub(super) fn into_values(self) -> Vec<f64> {
+        Arc::unwrap_or_clone(self.values)
+    }
+
     /// The first entry of that kind, and where it is.
     pub(super) fn first(&self, odd: impl Fn(f64) -> bool) -> Option<(String, f64)> {
         let at = self.values.iter().position(|v| odd(*v))?;
@@ -32,20 +43,20 @@ impl Array {
     }
 }
 
-/// Gives the bytes of a file named in the game.
-pub(super) type Load<'l> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'l;
+/// Opens a file named in the game.
+pub(super) type Open<'l> = dyn FnMut(&str) -> OpenedFile + 'l;
 
 /// Where numbers come from: written in place, in a file, or an entry of `[data]`.
 pub(super) struct Source<'l> {
-    load: &'l mut Load<'l>,
+    open: &'l mut Open<'l>,
     entries: BTreeMap<String, Array>,
     /// Entries that a set or a start used.
     used: BTreeSet<String>,
 }
 
 impl<'l> Source<'l> {
-    pub(super) fn new(load: &'l mut Load<'l>) -> Self {
-        Self { load, entries: BTreeMap::new(), used: BTreeSet::new() }
+    pub(super) fn new(open: &'l mut Open<'l>) -> Self {
+        Self { open, entries: BTreeMap::new(), used: BTreeSet::new() }
     }
 
     /// Reads an entry of `[data]`.
@@ -85,7 +96,7 @@ impl<'l> Source<'l> {
             }
             DeValue::Array(_) => list(field)?,
             value => match as_number(value) {
-                Some(v) => Array { shape: Shape::Scalar, values: vec![v] },
+                Some(v) => Array::new(Shape::Scalar, vec![v]),
                 None => return Err(field.mismatch("a number, a list, a list of rows or a file")),
             },
         };
@@ -97,7 +108,7 @@ impl<'l> Source<'l> {
 
     fn file(&mut self, field: &Field<'_>, path: &str) -> Result<Array, Error> {
         let kind = path.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_ascii_lowercase());
-        let read: fn(&[u8]) -> Result<Array, String> = match kind.as_str() {
+        let read: fn(&mut dyn Read) -> Result<Array, String> = match kind.as_str() {
             "npy" => npy::read,
             "csv" => csv::read,
             _ => {
@@ -111,10 +122,10 @@ impl<'l> Source<'l> {
                 return Err(field.fault(problem));
             }
         };
-        let loaded = (self.load)(path);
+        let opened = (self.open)(path);
         let path = short(path);
-        let bytes = loaded.map_err(|why| field.fault(format!("cannot be read from {path}: {why}")))?;
-        let array = read(&bytes).map_err(|why| field.fault(format!("cannot use {path}: {why}")))?;
+        let mut opened = opened.map_err(|why| field.fault(format!("cannot be read from {path}: {why}")))?;
+        let array = read(opened.as_mut()).map_err(|why| field.fault(format!("cannot use {path}: {why}")))?;
         match array.first(f64::is_nan) {
             Some((place, _)) => Err(field.fault(format!("has NaN at {place} of {path}; remove or fill it"))),
             None => Ok(array),
@@ -148,7 +159,26 @@ fn list(field: &Field<'_>) -> Result<Array, Error> {
         }
     }
     let shape = width.map_or(Shape::Vector(items.len()), |cols| Shape::Matrix(items.len(), cols));
-    Ok(Array { shape, values })
+    Ok(Array::new(shape, values))
+}
+
+/// Reads until the buffer is full or the file ends; returns how many bytes there were.
+pub(super) fn fill(file: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, String> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match file.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(unreadable(&e)),
+        }
+    }
+    Ok(got)
+}
+
+/// An error in the middle of a file.
+pub(super) fn unreadable(error: &std::io::Error) -> String {
+    format!("reading it failed: {error}")
 }
 
 /// Refuses a block too large to keep.

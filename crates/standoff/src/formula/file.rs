@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::data::{Load, Source};
-use super::enclose::Program;
+use super::data::{Open, Source};
+use super::enclose::{self, Program};
 use super::graph::{Graph, Id, Kind, MOST_NUMBERS, Reach};
 use super::lexer::starts_name;
 use super::parser::{self, MOST_CHARACTERS};
@@ -15,13 +15,13 @@ use super::sets::Builder;
 use super::shape::Shape;
 use super::tape::{self, Tape};
 use super::{FormulaGame, Player, Variable, functions};
+use crate::constants::CONSTANTS;
 use crate::{Constants, Error, Set};
 
 const KEYS: [&str; 8] = ["objective", "min", "max", "data", "define", "constants", "name", "description"];
-const CONSTANT_KEYS: [&str; 9] = ["L11", "L12", "L22", "mu", "delta_g", "delta", "g_max", "radius_x", "radius_y"];
 
 /// Reads a game file.
-pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame, Error> {
+pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame, Error> {
     let parsed = reader::parse(text)?;
     let document = Table::document(text, &parsed);
     document.only(&KEYS)?;
@@ -30,7 +30,7 @@ pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame
     let objective = document.require("objective", "objective = \"x*y - y^2\"")?;
     check_names(&document)?;
 
-    let mut source = Source::new(load);
+    let mut source = Source::new(open);
     for (entry, field) in section(&document, "data")? {
         source.add(entry, &field)?;
     }
@@ -54,6 +54,8 @@ pub(super) fn read<'l>(text: &str, load: &'l mut Load<'l>) -> Result<FormulaGame
     let needed = tape::needed(&graph, root);
     let warnings = warnings(&graph, &needed, &[&x, &y]).into_iter().chain(idle).collect();
     let affine_in_y = graph.affine_in_y(root);
+    let exactly = enclose::needed(&graph, root);
+    graph.release(|i| needed[i] || exactly[i]);
     let tape = Tape::compile(&mut graph, root, &needed);
     Ok(FormulaGame {
         name: name?,
@@ -191,19 +193,15 @@ fn warnings(graph: &Graph, needed: &[bool], players: &[&Player]) -> Vec<String> 
 fn constants(document: &Table<'_>) -> Result<Option<Constants>, Error> {
     let Some(field) = document.field("constants") else { return Ok(None) };
     let table = field.table("a table of L11, L12, L22, ...")?;
-    table.only(&CONSTANT_KEYS)?;
-    let needed = |name: &str| table.require(name, &format!("{name} = 1.0")).and_then(|f| f.size());
-    let optional = |name: &str| table.field(name).map(|f| f.size()).transpose();
-    Ok(Some(Constants {
-        l11: needed("L11")?,
-        l12: needed("L12")?,
-        l22: needed("L22")?,
-        mu: optional("mu")?.unwrap_or(0.0),
-        delta_g: optional("delta_g")?,
-        delta: optional("delta")?,
-        g_max: optional("g_max")?,
-        radius_x: optional("radius_x")?,
-        radius_y: optional("radius_y")?,
-        estimated: false,
-    }))
+    table.only(&CONSTANTS.iter().map(|c| c.name).collect::<Vec<_>>())?;
+    let mut constants = Constants::default();
+    for info in CONSTANTS {
+        if info.required {
+            table.require(info.name, &format!("{} = 1.0", info.name))?;
+        }
+        if let Some(value) = table.field(info.name) {
+            constants.set(info.name, value.size()?)?;
+        }
+    }
+    Ok(Some(constants))
 }

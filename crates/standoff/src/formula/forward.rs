@@ -1,57 +1,62 @@
 //! The value of each operation, on flat slices. Outputs last; a wrong length panics, and no user can cause one.
 
 use super::op::{Binary, Op, Reduce, Unary, View};
-use super::shape::Product;
-use crate::ops::{dot, sum_of};
+use super::product::{self, Work};
+use crate::ops::sum_of;
+use crate::threads::Team;
+
+/// Entries that a thread takes at a time.
+pub(super) const PART: usize = 1 << 13;
 
 /// Writes `op(a, b)` into `out`; an operation with one operand ignores `b`.
-pub(super) fn apply(op: Op, a: &[f64], b: &[f64], out: &mut [f64]) {
+pub(super) fn apply(op: Op, a: &[f64], b: &[f64], out: &mut [f64], work: &mut Work<'_>) {
+    let team = work.team.if_worth(out.len() >= op.worth_sharing());
     match op {
-        Op::Each(f) => each(f, a, out),
-        Op::Power(n) => map(a, out, |v| v.powi(n)),
-        Op::Pair(f) => pair(f, a, b, out),
-        Op::Fold(f) => out[0] = fold(f, a),
-        Op::Product(lengths) => product(lengths, a, b, out),
+        Op::Each(f) => each(f, a, out, team),
+        Op::Power(n) => map(a, out, team, |v| v.powi(n)),
+        Op::Pair(f) => pair(f, a, b, out, team),
+        Op::Fold(f) => out[0] = fold(f, a, work),
+        Op::Product(lengths) => product::forward(lengths, a, b, out, work),
         Op::View(view) => select(view, a, out),
     }
 }
 
-fn each(f: Unary, a: &[f64], out: &mut [f64]) {
+fn each(f: Unary, a: &[f64], out: &mut [f64], team: Team) {
     match f {
-        Unary::Neg => map(a, out, |v| -v),
-        Unary::Sin => map(a, out, f64::sin),
-        Unary::Cos => map(a, out, f64::cos),
-        Unary::Tan => map(a, out, f64::tan),
-        Unary::Exp => map(a, out, f64::exp),
-        Unary::Log => map(a, out, f64::ln),
-        Unary::Sqrt => map(a, out, f64::sqrt),
-        Unary::Abs => map(a, out, f64::abs),
-        Unary::Tanh => map(a, out, f64::tanh),
-        Unary::Sigmoid => map(a, out, sigmoid),
-        Unary::Softplus => map(a, out, softplus),
-        Unary::Log1p => map(a, out, f64::ln_1p),
-        Unary::Expm1 => map(a, out, f64::exp_m1),
-        Unary::Square => map(a, out, |v| v * v),
-        Unary::Relu => map(a, out, |v| larger(v, 0.0)),
-        Unary::Sinh => map(a, out, f64::sinh),
-        Unary::Cosh => map(a, out, f64::cosh),
-        Unary::Atan => map(a, out, f64::atan),
+        Unary::Neg => map(a, out, team, |v| -v),
+        Unary::Sin => map(a, out, team, f64::sin),
+        Unary::Cos => map(a, out, team, f64::cos),
+        Unary::Tan => map(a, out, team, f64::tan),
+        Unary::Exp => map(a, out, team, f64::exp),
+        Unary::Log => map(a, out, team, f64::ln),
+        Unary::Sqrt => map(a, out, team, f64::sqrt),
+        Unary::Abs => map(a, out, team, f64::abs),
+        Unary::Tanh => map(a, out, team, f64::tanh),
+        Unary::Sigmoid => map(a, out, team, sigmoid),
+        Unary::Softplus => map(a, out, team, softplus),
+        Unary::Log1p => map(a, out, team, f64::ln_1p),
+        Unary::Expm1 => map(a, out, team, f64::exp_m1),
+        Unary::Square => map(a, out, team, |v| v * v),
+        Unary::Relu => map(a, out, team, |v| larger(v, 0.0)),
+        Unary::Sinh => map(a, out, team, f64::sinh),
+        Unary::Cosh => map(a, out, team, f64::cosh),
+        Unary::Atan => map(a, out, team, f64::atan),
     }
 }
 
-fn pair(f: Binary, a: &[f64], b: &[f64], out: &mut [f64]) {
+fn pair(f: Binary, a: &[f64], b: &[f64], out: &mut [f64], team: Team) {
     match f {
-        Binary::Add => zip(a, b, out, |u, v| u + v),
-        Binary::Sub => zip(a, b, out, |u, v| u - v),
-        Binary::Mul => zip(a, b, out, |u, v| u * v),
-        Binary::Div => zip(a, b, out, |u, v| u / v),
-        Binary::Pow => zip(a, b, out, f64::powf),
-        Binary::Max => zip(a, b, out, larger),
-        Binary::Min => zip(a, b, out, |u, v| -larger(-u, -v)),
+        Binary::Add => zip(a, b, out, team, |u, v| u + v),
+        Binary::Sub => zip(a, b, out, team, |u, v| u - v),
+        Binary::Mul => zip(a, b, out, team, |u, v| u * v),
+        Binary::Div => zip(a, b, out, team, |u, v| u / v),
+        Binary::Pow => zip(a, b, out, team, f64::powf),
+        Binary::Max => zip(a, b, out, team, larger),
+        Binary::Min => zip(a, b, out, team, |u, v| -larger(-u, -v)),
     }
 }
 
-fn fold(f: Reduce, a: &[f64]) -> f64 {
+fn fold(f: Reduce, a: &[f64], work: &mut Work<'_>) -> f64 {
     match f {
         Reduce::Sum => sum(a),
         Reduce::Mean => sum(a) / a.len() as f64,
@@ -61,65 +66,7 @@ fn fold(f: Reduce, a: &[f64]) -> f64 {
         Reduce::LogSumExp => {
             // log sum exp(v) = top + log sum exp(v - top): the largest term is 1, so nothing overflows.
             let top = largest(a);
-            if top.is_infinite() { top } else { top + a.iter().map(|v| (v - top).exp()).sum::<f64>().ln() }
-        }
-    }
-}
-
-/// C = A B. One column: a dot product per row. Otherwise row i of C is a combination of the rows of B.
-fn product(Product { m, k, n }: Product, a: &[f64], b: &[f64], out: &mut [f64]) {
-    assert_eq!((a.len(), b.len(), out.len()), (m * k, k * n, m * n));
-    if n == 1 {
-        for (rows, c) in a.chunks(BLOCK * k).zip(out.chunks_mut(BLOCK)) {
-            if c.len() == BLOCK {
-                c.copy_from_slice(&dots(rows, b));
-            } else {
-                rows.chunks_exact(k).zip(c).for_each(|(row, ci)| *ci = dot(row, b));
-            }
-        }
-        return;
-    }
-    for (row, c) in a.chunks_exact(k).zip(out.chunks_exact_mut(n)) {
-        c.fill(0.0);
-        combine(row, b, c);
-    }
-}
-
-/// Rows taken together by [`dots`] and [`combine`], so that what they share is read once for all of them.
-const BLOCK: usize = 4;
-
-/// The dot products of [`BLOCK`] rows with `b`.
-fn dots(rows: &[f64], b: &[f64]) -> [f64; BLOCK] {
-    let k = b.len();
-    let row: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[r * k..(r + 1) * k]);
-    let mut acc = [[0.0; 4]; BLOCK];
-    let whole = k - k % 4;
-    for j in (0..whole).step_by(4) {
-        for r in 0..BLOCK {
-            for lane in 0..4 {
-                acc[r][lane] += row[r][j + lane] * b[j + lane];
-            }
-        }
-    }
-    for j in whole..k {
-        for r in 0..BLOCK {
-            acc[r][j - whole] += row[r][j] * b[j];
-        }
-    }
-    acc.map(|s| (s[0] + s[1]) + (s[2] + s[3]))
-}
-
-/// `into += sum_i t_i row_i`, over the rows of a matrix.
-pub(super) fn combine(t: &[f64], rows: &[f64], into: &mut [f64]) {
-    let n = into.len();
-    for (t, rows) in t.chunks(BLOCK).zip(rows.chunks(BLOCK * n)) {
-        if let [t0, t1, t2, t3] = *t {
-            let row: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[r * n..(r + 1) * n]);
-            for (j, o) in into.iter_mut().enumerate() {
-                *o += (t0 * row[0][j] + t1 * row[1][j]) + (t2 * row[2][j] + t3 * row[3][j]);
-            }
-        } else {
-            rows.chunks_exact(n).zip(t).for_each(|(row, ti)| add_scaled(*ti, row, into));
+            if top.is_infinite() { top } else { top + exp_sum(a, top, work).ln() }
         }
     }
 }
@@ -171,38 +118,64 @@ fn larger(a: f64, b: f64) -> f64 {
     }
 }
 
-#[inline(always)]
-fn map(a: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
-    assert_eq!(a.len(), out.len());
-    for (o, v) in out.iter_mut().zip(a) {
-        *o = f(*v);
+/// `sum_i exp(a_i - top)`; a long sum is taken in parts.
+pub(super) fn exp_sum(a: &[f64], top: f64, work: &mut Work<'_>) -> f64 {
+    let plain = |a: &[f64]| a.iter().map(|v| (v - top).exp()).sum::<f64>();
+    let parts = parts_of_fold(a.len());
+    if parts == 1 {
+        return plain(a);
     }
+    let slots = &mut work.scratch[..parts];
+    work.team.sum_parts(slots, 1, &|part, slot| slot[0] = plain(&a[part * PART..a.len().min((part + 1) * PART)]));
+    slots[0]
+}
+
+/// Parts of a sum over `n` entries: one if it is short.
+pub(super) fn parts_of_fold(n: usize) -> usize {
+    if n < 8 * PART { 1 } else { n.div_ceil(PART) }
 }
 
 #[inline(always)]
-fn zip(a: &[f64], b: &[f64], out: &mut [f64], f: impl Fn(f64, f64) -> f64) {
+fn map(a: &[f64], out: &mut [f64], team: Team, f: impl Fn(f64) -> f64 + Sync) {
+    assert_eq!(a.len(), out.len());
+    team.parts(out, PART, &|start, out| {
+        for (o, v) in out.iter_mut().zip(&a[start..]) {
+            *o = f(*v);
+        }
+    });
+}
+
+#[inline(always)]
+fn zip(a: &[f64], b: &[f64], out: &mut [f64], team: Team, f: impl Fn(f64, f64) -> f64 + Sync) {
     if a.len() == b.len() {
         assert_eq!(a.len(), out.len());
-        for (o, (u, v)) in out.iter_mut().zip(a.iter().zip(b)) {
-            *o = f(*u, *v);
-        }
+        team.parts(out, PART, &|start, out| {
+            for (o, (u, v)) in out.iter_mut().zip(a[start..].iter().zip(&b[start..])) {
+                *o = f(*u, *v);
+            }
+        });
     } else if a.len() == 1 {
-        map(b, out, |v| f(a[0], v));
+        map(b, out, team, |v| f(a[0], v));
     } else {
-        map(a, out, |u| f(u, b[0]));
+        map(a, out, team, |u| f(u, b[0]));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formula::shape::Product;
+
+    fn alone() -> Work<'static> {
+        Work { team: Team::ALONE, scratch: &mut [] }
+    }
 
     #[test]
     fn saturated_functions_stay_finite() {
         assert_eq!((sigmoid(1000.0), sigmoid(-1000.0)), (1.0, 0.0));
         assert_eq!((softplus(1000.0), softplus(-1000.0)), (1000.0, 0.0));
-        assert_eq!(fold(Reduce::LogSumExp, &[1000.0, 1000.0]), 1000.0 + 2f64.ln());
-        assert_eq!(fold(Reduce::LogSumExp, &[f64::NEG_INFINITY; 2]), f64::NEG_INFINITY);
+        assert_eq!(fold(Reduce::LogSumExp, &[1000.0, 1000.0], &mut alone()), 1000.0 + 2f64.ln());
+        assert_eq!(fold(Reduce::LogSumExp, &[f64::NEG_INFINITY; 2], &mut alone()), f64::NEG_INFINITY);
         assert!((softplus(-40.0) / (-40f64).exp() - 1.0).abs() < 1e-15);
     }
 
@@ -214,7 +187,7 @@ mod tests {
                 for n in 1..8 {
                     let (a, b) = (&numbers[..m * k], &numbers[100..100 + k * n]);
                     let mut out = vec![7.0; m * n];
-                    product(Product { m, k, n }, a, b, &mut out);
+                    product::forward(Product { m, k, n }, a, b, &mut out, &mut alone());
                     for i in 0..m {
                         for j in 0..n {
                             let c: f64 = (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum();
@@ -230,12 +203,12 @@ mod tests {
     fn nan_survives_every_maximum() {
         for v in [[f64::NAN, 1.0, 2.0], [1.0, f64::NAN, 2.0], [1.0, 2.0, f64::NAN]] {
             for f in [Reduce::Max, Reduce::Min, Reduce::LogSumExp, Reduce::Norm, Reduce::Sum] {
-                assert!(fold(f, &v).is_nan(), "{f:?} of {v:?}");
+                assert!(fold(f, &v, &mut alone()).is_nan(), "{f:?} of {v:?}");
             }
         }
         let mut out = [0.0];
         for f in [Unary::Relu, Unary::Abs, Unary::Softplus, Unary::Sigmoid] {
-            each(f, &[f64::NAN], &mut out);
+            each(f, &[f64::NAN], &mut out, Team::ALONE);
             assert!(out[0].is_nan(), "{f:?}");
         }
     }

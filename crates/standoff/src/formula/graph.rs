@@ -2,11 +2,14 @@
 //! Nodes are in topological order and there is no tree, so nothing here recurses, however long the expression.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::forward;
 use super::op::{Binary, Op, Reduce, Unary, View};
+use super::product::Work;
 use super::shape::{Product, Shape};
 use crate::enclosure::{SMALL_PRODUCT, two_product, two_sum};
+use crate::threads::Team;
 
 /// Most numbers that an objective may keep: 800 MB.
 pub(super) const MOST_NUMBERS: usize = 100_000_000;
@@ -41,7 +44,7 @@ impl Reach {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
-    /// Numbers known now, from this position of the graph's constants.
+    /// Numbers known now: that block of the graph's constants.
     Constant(usize),
     /// Entries of a player's vector, from this position.
     Variable(usize),
@@ -63,7 +66,8 @@ pub(super) struct Node {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
-    pub(super) constants: Vec<f64>,
+    /// A block of numbers per constant node. Shared, because sets may use the same data.
+    pub(super) constants: Vec<Arc<Vec<f64>>>,
     /// Lengths of x and y.
     pub(super) dims: [usize; 2],
     numbers: usize,
@@ -94,19 +98,18 @@ impl Graph {
         Ok(self.push(Node { kind: Kind::Variable(at), shape, reach: player, degree: side as u8, rounded: None }))
     }
 
-    pub(super) fn constant(&mut self, shape: Shape, values: &[f64]) -> Result<Id, String> {
+    /// Numbers known now, taken as they are.
+    pub(super) fn constant(&mut self, shape: Shape, values: Arc<Vec<f64>>) -> Result<Id, String> {
         assert_eq!(shape.size(), values.len());
         self.reserve(values.len())?;
-        let at = self.constants.len();
-        self.constants.extend_from_slice(values);
-        Ok(self.push_constant(at, shape, None))
+        Ok(self.push_constant(values, shape, None))
     }
 
     pub(super) fn literal(&mut self, value: f64) -> Result<Id, String> {
         if let Some(id) = self.literals.get(&value.to_bits()) {
             return Ok(*id);
         }
-        let id = self.constant(Shape::Scalar, &[value])?;
+        let id = self.constant(Shape::Scalar, Arc::new(vec![value]))?;
         self.literals.insert(value.to_bits(), id);
         Ok(id)
     }
@@ -139,7 +142,7 @@ impl Graph {
         // A sum that was rounded to a whole number is none.
         let whole = self.number(b).filter(|c| c.fract() == 0.0 && c.abs() <= 1e9 && self.node(b).rounded.is_none());
         match whole.map(|c| c as i32) {
-            Some(0) => self.constant(shape, &vec![1.0; shape.size()]),
+            Some(0) => self.constant(shape, Arc::new(vec![1.0; shape.size()])),
             Some(1) => Ok(a),
             Some(2) => self.each(Unary::Square, a),
             Some(n) => self.apply(Op::Power(n), [a, a], shape),
@@ -166,7 +169,7 @@ impl Graph {
     /// The value of a scalar constant.
     fn number(&self, id: Id) -> Option<f64> {
         match self.node(id) {
-            Node { kind: Kind::Constant(at), shape: Shape::Scalar, .. } => Some(self.constants[*at]),
+            Node { kind: Kind::Constant(at), shape: Shape::Scalar, .. } => self.constants[*at].first().copied(),
             _ => None,
         }
     }
@@ -178,13 +181,12 @@ impl Graph {
         let [a, b] = args.map(|id| *self.node(id));
         self.reserve(shape.size())?;
         let id = if let (Kind::Constant(i), Kind::Constant(j)) = (a.kind, b.kind) {
-            let at = self.constants.len();
-            self.constants.resize(at + shape.size(), 0.0);
-            let (before, out) = self.constants.split_at_mut(at);
-            let (u, v) = (&before[i..i + a.shape.size()], &before[j..j + b.shape.size()]);
-            forward::apply(op, u, v, out);
-            let exact = a.rounded.is_none() && b.rounded.is_none() && folds_exactly(op, u, v, out);
-            self.push_constant(at, shape, (!exact).then_some((op, args)))
+            let (u, v) = (&self.constants[i], &self.constants[j]);
+            let mut out = vec![0.0; shape.size()];
+            let mut scratch = vec![0.0; op.scratch(u.len())];
+            forward::apply(op, u, v, &mut out, &mut Work { team: Team::ALONE, scratch: &mut scratch });
+            let exact = a.rounded.is_none() && b.rounded.is_none() && folds_exactly(op, u, v, &out);
+            self.push_constant(Arc::new(out), shape, (!exact).then_some((op, args)))
         } else {
             let degree = op.degree(a.degree, b.degree);
             self.push(Node { kind: Kind::Apply(op, args), shape, reach: a.reach.or(b.reach), degree, rounded: None })
@@ -193,7 +195,9 @@ impl Graph {
         Ok(id)
     }
 
-    fn push_constant(&mut self, at: usize, shape: Shape, rounded: Option<(Op, [Id; 2])>) -> Id {
+    fn push_constant(&mut self, values: Arc<Vec<f64>>, shape: Shape, rounded: Option<(Op, [Id; 2])>) -> Id {
+        let at = self.constants.len();
+        self.constants.push(values);
         self.push(Node { kind: Kind::Constant(at), shape, reach: Reach::NONE, degree: 0, rounded })
     }
 
@@ -201,6 +205,15 @@ impl Graph {
         self.nodes.push(node);
         // Every node holds at least one number, so `reserve` keeps their count far below 2^32.
         Id((self.nodes.len() - 1) as u32)
+    }
+
+    /// Forgets the numbers of the constants that nothing keeps.
+    pub(super) fn release(&mut self, keep: impl Fn(usize) -> bool) {
+        for (_, node) in self.nodes.iter().enumerate().filter(|(i, _)| !keep(*i)) {
+            if let Kind::Constant(at) = node.kind {
+                self.constants[at] = Arc::default();
+            }
+        }
     }
 
     fn reserve(&mut self, size: usize) -> Result<(), String> {

@@ -38,17 +38,22 @@ mod npy;
 mod op;
 mod parser;
 mod place;
+mod product;
 mod reader;
 mod scope;
 mod sets;
 mod shape;
 mod tape;
 
+use std::io::{Cursor, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::enclosure::{EnclosedGradients, Precision, Slopes};
 use crate::{Constants, Error, Game, Need, Point, Set};
+
+/// A reader of a data file, or why there is none.
+pub type OpenedFile = Result<Box<dyn Read>, String>;
 
 /// A variable of a game file.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +75,17 @@ struct Player {
 }
 
 /// A game read from a file.
+///
+/// ```
+/// use standoff::formula::FormulaGame;
+/// use standoff::{Settings, solve};
+///
+/// let text = "objective = \"x*y - y^2\"\n[min.x]\nlower = -1\nupper = 1\n[max.y]\n";
+/// let mut game = FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}")))?;
+/// let start = game.start();
+/// assert!(solve(&mut game, &start, &Settings::eps(1e-6))?.certificate.proves(1e-6));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FormulaGame {
     name: Option<String>,
@@ -88,7 +104,26 @@ impl FormulaGame {
     /// Reads a game file. `load` is asked for the bytes of each data file, by its path exactly as written there; the
     /// library itself opens nothing.
     pub fn from_toml(text: &str, load: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>) -> Result<Self, Error> {
-        file::read(text, load)
+        Self::from_readers(text, &mut |path| Ok(Box::new(Cursor::new(load(path)?))))
+    }
+
+    /// As [`from_toml`](Self::from_toml) for large data: `open` is asked for a reader of each file, and numbers are decoded as they
+    /// are read. The numbers of a `.npy` file then take the memory of an `f64` each and nothing else.
+    ///
+    /// ```
+    /// use standoff::formula::FormulaGame;
+    ///
+    /// let text = "objective = \"x*y + sum(A)\"\n[min.x]\n[max.y]\n[data]\nA = \"A.csv\"\n";
+    /// let file: &[u8] = b"1,2\n3,4\n"; // std::fs::File in earnest
+    /// let game = FormulaGame::from_readers(text, &mut |path| match path {
+    ///     "A.csv" => Ok(Box::new(file)),
+    ///     _ => Err(format!("no file {path}")),
+    /// })?;
+    /// assert_eq!(game.min_variables().len(), 1);
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
+    pub fn from_readers(text: &str, open: &mut dyn FnMut(&str) -> OpenedFile) -> Result<Self, Error> {
+        file::read(text, open)
     }
 
     /// As [`from_toml`](Self::from_toml), for bytes that may not be text.
@@ -100,6 +135,17 @@ impl FormulaGame {
                 e.valid_up_to()
             ))),
         }
+    }
+
+    /// Runs on that many threads from now on, 0 for one per core; one before. They change no result. A game that is too small to profit
+    /// stays on the caller's thread.
+    pub fn set_threads(&mut self, count: usize) -> Result<(), Error> {
+        self.tape.set_threads(count)
+    }
+
+    /// How many threads it runs on.
+    pub fn threads(&self) -> usize {
+        self.tape.threads()
     }
 
     /// The starts in the file; where one is missing, the centre of the variable's set or the projection of 0.

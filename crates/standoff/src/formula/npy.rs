@@ -1,18 +1,100 @@
-//! NumPy's `.npy` files, versions 1 to 3: whole numbers, floats and booleans, up to two axes, either byte and axis order.
+//! NumPy's `.npy` files, versions 1 to 3: whole numbers, floats and booleans, up to two axes, either byte and axis order. Numbers are
+//! decoded as they are read, so that a file never takes more memory than its numbers.
 
-use super::data::{Array, bounded};
+use std::io::Read;
+
+use super::data::{Array, bounded, fill};
 use super::shape::Shape;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// Bytes read at a time: a multiple of every size of a number.
+const PIECE: usize = 1 << 16;
+/// The longest header that is read. NumPy writes 128 bytes.
+const MOST_HEADER: usize = 1 << 20;
 
-/// Bytes to one number.
-type Decode = fn(&[u8], bool) -> f64;
+/// Bytes of several numbers to those numbers.
+type Decode = fn(&[u8], &mut dyn FnMut(f64));
+
+/// What a header says.
+struct Layout {
+    shape: Shape,
+    rows: usize,
+    cols: usize,
+    columns_first: bool,
+    /// Bytes per number.
+    size: usize,
+    decode: Decode,
+}
 
 /// Reads a whole file.
-pub(super) fn read(bytes: &[u8]) -> Result<Array, String> {
-    let (header, body) = split(bytes)?;
-    let kind = quoted(header, "descr")?;
-    let (little, size, decode) = kind_of(kind)?;
+pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
+    let header = header(file)?;
+    let layout = layout(&header)?;
+    let count = bounded(layout.rows, layout.cols)?;
+    let (rows, cols) = (layout.rows, layout.cols);
+    let mut values = room(count)?;
+    let mut piece = vec![0; PIECE.min(count * layout.size)];
+    let mut held = 0;
+    while held < count {
+        let want = piece.len().min((count - held) * layout.size);
+        let got = fill(file, &mut piece[..want])?;
+        let whole = &piece[..got - got % layout.size];
+        if layout.columns_first {
+            (layout.decode)(whole, &mut |v| {
+                values[held % rows * cols + held / rows] = v;
+                held += 1;
+            });
+        } else {
+            (layout.decode)(whole, &mut |v| {
+                values[held] = v;
+                held += 1;
+            });
+        }
+        if got < want {
+            return Err(format!("it holds {held} numbers, its header promises {count}; save it again"));
+        }
+    }
+    Ok(Array::new(layout.shape, values))
+}
+
+/// Zeros that the operating system commits as they are written, so that a header cannot claim memory that its file does not fill.
+fn room(count: usize) -> Result<Vec<f64>, String> {
+    let mut probe: Vec<f64> = Vec::new();
+    probe.try_reserve_exact(count).map_err(|_| format!("its {count} numbers do not fit into memory"))?;
+    drop(probe);
+    Ok(vec![0.0; count])
+}
+
+/// The header's text; the numbers come next.
+fn header(file: &mut dyn Read) -> Result<String, String> {
+    let cut = || String::from("it ends inside its header; save it again");
+    let exactly = |file: &mut dyn Read, bytes: &mut [u8]| match fill(file, bytes) {
+        Ok(got) if got == bytes.len() => Ok(()),
+        Ok(_) => Err(cut()),
+        Err(why) => Err(why),
+    };
+    let mut magic = [0; MAGIC.len()];
+    if fill(file, &mut magic)? < MAGIC.len() || magic != MAGIC {
+        return Err("it is not a .npy file; save it with numpy.save".into());
+    }
+    let (mut version, mut length) = ([0; 2], [0; 4]);
+    exactly(file, &mut version)?;
+    match version[0] {
+        1 => exactly(file, &mut length[..2])?,
+        2 | 3 => exactly(file, &mut length)?,
+        other => return Err(format!("its format version is {other}; versions 1 to 3 are known")),
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MOST_HEADER {
+        return Err(format!("its header has {length} bytes; save a plain array of numbers"));
+    }
+    let mut bytes = vec![0; length];
+    exactly(file, &mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| "its header is not text".into())
+}
+
+fn layout(header: &str) -> Result<Layout, String> {
+    let (size, decode) = kind_of(quoted(header, "descr")?)?;
     let columns_first = match entry(header, "fortran_order")?.trim_start() {
         rest if rest.starts_with("True") => true,
         rest if rest.starts_with("False") => false,
@@ -25,32 +107,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Array, String> {
         [rows, cols] => (Shape::Matrix(rows, cols), rows, cols),
         _ => return Err(format!("it has {} axes; give at most 2", lengths.len())),
     };
-    let count = bounded(rows, cols)?;
-    if body.len() / size < count {
-        return Err(format!("it holds {} numbers, its header promises {count}; save it again", body.len() / size));
-    }
-    let number = |i: usize| decode(&body[i * size..(i + 1) * size], little);
-    let values = if columns_first {
-        (0..count).map(|i| number(i / cols + i % cols * rows)).collect()
-    } else {
-        (0..count).map(number).collect()
-    };
-    Ok(Array { shape, values })
-}
-
-/// The header's text and the numbers after it.
-fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("it is not a .npy file; save it with numpy.save")?;
-    let cut = || String::from("it ends inside its header; save it again");
-    let (length, start) = match rest {
-        [1, _, a, b, ..] => (u32::from_le_bytes([*a, *b, 0, 0]), 4),
-        [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 6),
-        [1..=3, ..] | [] => return Err(cut()),
-        [version, ..] => return Err(format!("its format version is {version}; versions 1 to 3 are known")),
-    };
-    let header = rest[start..].get(..length as usize).ok_or_else(cut)?;
-    let text = std::str::from_utf8(header).map_err(|_| "its header is not text")?;
-    Ok((text, &rest[start + length as usize..]))
+    Ok(Layout { shape, rows, cols, columns_first, size, decode })
 }
 
 /// What follows `'name':` in the header.
@@ -77,32 +134,38 @@ fn shape_of(header: &str) -> Result<Vec<usize>, String> {
     inside.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().map_err(|_| wrong())).collect()
 }
 
-/// Byte order, bytes per number, and how to read one.
-fn kind_of(kind: &str) -> Result<(bool, usize, Decode), String> {
+/// A decoder of numbers of a type, in either byte order, by a conversion to `f64`.
+macro_rules! decoder {
+    ($type:ty, $little:expr, $convert:expr) => {{
+        const SIZE: usize = size_of::<$type>();
+        let decode: Decode = if $little {
+            |bytes, push| bytes.as_chunks::<SIZE>().0.iter().for_each(|b| push($convert(<$type>::from_le_bytes(*b))))
+        } else {
+            |bytes, push| bytes.as_chunks::<SIZE>().0.iter().for_each(|b| push($convert(<$type>::from_be_bytes(*b))))
+        };
+        (SIZE, decode)
+    }};
+}
+
+/// Bytes per number, and how to read them.
+fn kind_of(kind: &str) -> Result<(usize, Decode), String> {
     let (little, code) = match kind.split_at_checked(1) {
         Some(("<" | "|" | "=", code)) => (true, code),
         Some((">", code)) => (false, code),
         _ => (true, kind),
     };
-    let (size, decode): (usize, Decode) = match code {
-        "f8" => (8, |b, little| f64::from_bits(whole(b, little))),
-        "f4" => (4, |b, little| f64::from(f32::from_bits(whole(b, little) as u32))),
-        "i8" => (8, |b, little| whole(b, little) as i64 as f64),
-        "i4" => (4, |b, little| f64::from(whole(b, little) as u32 as i32)),
-        "i2" => (2, |b, little| f64::from(whole(b, little) as u16 as i16)),
-        "i1" => (1, |b, little| f64::from(whole(b, little) as u8 as i8)),
-        "u8" => (8, |b, little| whole(b, little) as f64),
-        "u4" => (4, |b, little| whole(b, little) as f64),
-        "u2" => (2, |b, little| whole(b, little) as f64),
-        "u1" => (1, |b, little| whole(b, little) as f64),
-        "b1" => (1, |b, _| f64::from(u8::from(b[0] != 0))),
+    Ok(match code {
+        "f8" => decoder!(f64, little, f64::from),
+        "f4" => decoder!(f32, little, f64::from),
+        "i8" => decoder!(i64, little, |v| v as f64),
+        "i4" => decoder!(i32, little, f64::from),
+        "i2" => decoder!(i16, little, f64::from),
+        "i1" => decoder!(i8, little, f64::from),
+        "u8" => decoder!(u64, little, |v| v as f64),
+        "u4" => decoder!(u32, little, f64::from),
+        "u2" => decoder!(u16, little, f64::from),
+        "u1" => decoder!(u8, little, f64::from),
+        "b1" => decoder!(u8, little, |v| f64::from(u8::from(v != 0))),
         _ => return Err(format!("its numbers are of kind {kind:?}; save it with .astype('float64')")),
-    };
-    Ok((little, size, decode))
-}
-
-/// Up to eight bytes as one unsigned number.
-fn whole(bytes: &[u8], little: bool) -> u64 {
-    let join = |acc: u64, b: &u8| acc << 8 | u64::from(*b);
-    if little { bytes.iter().rev().fold(0, join) } else { bytes.iter().fold(0, join) }
+    })
 }

@@ -1,5 +1,7 @@
 //! The operations of the tape. Their values are in `forward.rs`, their derivatives in `backward.rs`.
 
+use super::forward::parts_of_fold;
+use super::product;
 use super::shape::Product;
 
 /// One operation on one or two operands.
@@ -85,6 +87,34 @@ impl Op {
         match self {
             Self::Pair(_) | Self::Product(_) => 2,
             Self::Each(_) | Self::Power(_) | Self::Fold(_) | Self::View(_) => 1,
+        }
+    }
+
+    /// Entries from which it is worth sharing among threads. Products decide by themselves.
+    pub(super) fn worth_sharing(self) -> usize {
+        let is_cheap = match self {
+            Self::Each(f) => matches!(f, Unary::Neg | Unary::Sqrt | Unary::Abs | Unary::Square | Unary::Relu),
+            Self::Pair(f) => f != Binary::Pow,
+            Self::Fold(f) => f != Reduce::LogSumExp,
+            Self::Power(_) | Self::Product(_) | Self::View(_) => true,
+        };
+        if is_cheap { 1 << 16 } else { 1 << 14 }
+    }
+
+    /// Whether threads are of use, for operands and results of these lengths.
+    pub(super) fn is_worth_sharing(self, operand: usize, result: usize) -> bool {
+        match self {
+            Self::Product(lengths) => product::is_worth_sharing(lengths),
+            _ => operand >= self.worth_sharing() || result >= self.worth_sharing(),
+        }
+    }
+
+    /// Numbers of scratch that it needs, for an operand of `len` entries.
+    pub(super) fn scratch(self, len: usize) -> usize {
+        match self {
+            Self::Product(lengths) => product::scratch(lengths),
+            Self::Fold(Reduce::LogSumExp) => parts_of_fold(len),
+            _ => 0,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The names an expression may use, and what they stand for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::data::Array;
 use super::functions;
@@ -50,7 +51,7 @@ impl Scope {
                     let name = short(name);
                     return Err(format!("data `{name}` has {value} at {place}; an objective needs finite numbers"));
                 }
-                entry.meaning = Meaning::Node(graph.constant(array.shape, &array.values)?);
+                entry.meaning = Meaning::Node(graph.constant(array.shape, Arc::clone(&array.values))?);
             }
             if let Meaning::Node(id) = entry.meaning {
                 return Ok(id);

@@ -36,7 +36,7 @@ impl Builder<'_, '_> {
         let array = self.source.array(field)?;
         match (array.shape, self.dim) {
             (Shape::Scalar, _) => Ok(vec![array.values[0]; self.len()]),
-            (Shape::Vector(n), Some(dim)) if n == dim => Ok(array.values),
+            (Shape::Vector(n), Some(dim)) if n == dim => Ok(array.into_values()),
             (shape, None) => {
                 Err(field.fault(format!("is {shape}, but `{}` is a scalar; give a number, or `dim`", self.name)))
             }
@@ -165,12 +165,12 @@ impl Builder<'_, '_> {
                 format!("has {cols} columns, but `{}` has {} entries; give one column each", self.name, self.len());
             return Err(field.fault(problem));
         }
-        let a = placed(Matrix::new(rows, cols, array.values), &field)?;
+        let a = placed(Matrix::new(rows, cols, array.into_values()), &field)?;
         let field = table.require("b", "b = [1]")?;
         let b = self.source.array(&field)?;
         match b.shape {
             Shape::Scalar => Ok((a, vec![b.values[0]; rows])),
-            Shape::Vector(n) if n == rows => Ok((a, b.values)),
+            Shape::Vector(n) if n == rows => Ok((a, b.into_values())),
             shape => Err(field.fault(format!("is {shape}, but A has {rows} rows; give one number per row"))),
         }
     }

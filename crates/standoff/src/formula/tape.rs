@@ -1,7 +1,7 @@
 //! The graph, compiled: a flat list of steps over one buffer of values and one of adjoints. Nothing is allocated when it runs.
 //!
 //! Values lie in the order `x | y | steps that need x alone | steps that need y`: a new x runs both stretches of steps, a
-//! new y only the second. Adjoints have the same layout, so the gradients are the first entries of that buffer.
+//! new y only the second. Adjoints of the steps have the same layout; those of the variables go straight into the gradient.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,8 +10,12 @@ use super::backward::{self, Seen};
 use super::forward;
 use super::graph::{Graph, Id, Kind, Node, Reach};
 use super::op::Op;
+use super::product::Work;
+use crate::Error;
+use crate::threads::{Team, Threads};
 
-/// Where an operand lies. One that reaches no variable is in the constants, any other among the values.
+/// Where an operand lies. One that reaches no variable is a block of the constants, whose number is `start`; any other lies among the
+/// values.
 #[derive(Debug, Clone, Copy)]
 struct Operand {
     start: usize,
@@ -24,10 +28,13 @@ impl Operand {
         self.start..self.start + self.len
     }
 
-    fn of<'v>(&self, constants: &'v [f64], values: &'v [f64]) -> &'v [f64] {
-        &(if self.reach == Reach::NONE { constants } else { values })[self.range()]
+    fn of<'v>(&self, constants: &'v Blocks, values: &'v [f64]) -> &'v [f64] {
+        if self.reach == Reach::NONE { &constants[self.start] } else { &values[self.range()] }
     }
 }
+
+/// The numbers of the file and those folded from them, a block per constant of the graph.
+pub(super) type Blocks = Vec<Arc<Vec<f64>>>;
 
 #[derive(Debug, Clone)]
 struct Step {
@@ -35,23 +42,29 @@ struct Step {
     a: Operand,
     b: Operand,
     out: Operand,
+    /// Whether nothing has flowed back to the operands before it does from here.
+    first: [bool; 2],
 }
 
 /// A function of x and y with its exact gradients.
 #[derive(Debug, Clone)]
 pub(super) struct Tape {
-    constants: Arc<Vec<f64>>,
+    constants: Arc<Blocks>,
     steps: Vec<Step>,
-    /// The first of the steps that need y, and of their values.
+    /// The first of the steps that need y.
     y_step: usize,
-    y_value: usize,
     x: Range<usize>,
     y: Range<usize>,
     root: Operand,
+    /// Variables that no step uses, or only the root is.
+    idle: Vec<Range<usize>>,
     values: Vec<f64>,
+    /// Of the steps alone: the adjoints of the variables are the gradients.
     adjoints: Vec<f64>,
+    scratch: Vec<f64>,
     /// Whether the values belong to the x and to the y stored among them.
     fresh: [bool; 2],
+    threads: Threads,
 }
 
 impl Tape {
@@ -59,11 +72,10 @@ impl Tape {
     pub(super) fn compile(graph: &mut Graph, root: Id, needed: &[bool]) -> Self {
         let [n, m] = graph.dims;
         let mut places: Vec<Operand> = graph.nodes.iter().map(|node| leaf(node, n)).collect();
-        let (mut steps, mut end) = (Vec::new(), n + m);
-        let (mut y_step, mut y_value) = (0, end);
+        let (mut steps, mut end, mut y_step) = (Vec::new(), n + m, 0);
         for needs_y in [false, true] {
             if needs_y {
-                (y_step, y_value) = (steps.len(), end);
+                y_step = steps.len();
             }
             for (i, node) in graph.nodes.iter().enumerate() {
                 let Kind::Apply(op, args) = node.kind else { continue };
@@ -73,26 +85,45 @@ impl Tape {
                 let out = Operand { start: end, len: node.shape.size(), reach: node.reach };
                 end += out.len;
                 let [a, b] = args.map(|id| places[id.index()]);
-                steps.push(Step { op, a, b, out });
+                steps.push(Step { op, a, b, out, first: [false; 2] });
                 places[i] = out;
             }
         }
+        let root = places[root.index()];
+        let reached = mark_first(&mut steps, end);
+        let variables = graph.nodes.iter().zip(&places).filter(|(node, _)| matches!(node.kind, Kind::Variable(_)));
+        let idle = variables.map(|(_, place)| place.range()).filter(|range| !reached[range.start]).collect();
+        let scratch = steps.iter().map(|step| step.op.scratch(step.a.len)).max().unwrap_or(0);
         Self {
             constants: Arc::new(std::mem::take(&mut graph.constants)),
-            steps,
             y_step,
-            y_value,
             x: 0..n,
             y: n..n + m,
-            root: places[root.index()],
+            root,
+            idle,
             values: vec![0.0; end],
-            adjoints: vec![0.0; end],
+            adjoints: vec![0.0; end - n - m],
+            scratch: vec![0.0; scratch],
             fresh: [false; 2],
+            threads: Threads::default(),
+            steps,
         }
     }
 
+    /// Runs on that many threads from now on, 0 for one per core, if the function is large enough to profit.
+    pub(super) fn set_threads(&mut self, count: usize) -> Result<(), Error> {
+        let is_large = self.steps.iter().any(|step| step.op.is_worth_sharing(step.a.len, step.out.len));
+        self.threads = if is_large { Threads::new(count)? } else { Threads::default() };
+        Ok(())
+    }
+
+    /// How many threads it runs on.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.count()
+    }
+
     /// The numbers of the file and those folded from them.
-    pub(super) fn constants(&self) -> Arc<Vec<f64>> {
+    pub(super) fn constants(&self) -> Arc<Blocks> {
         Arc::clone(&self.constants)
     }
 
@@ -102,74 +133,113 @@ impl Tape {
             return;
         }
         self.values[self.x.clone()].copy_from_slice(x);
-        self.run(0..self.y_step);
+        self.threads.clone().run(|team| self.run(0..self.y_step, team));
         self.fresh = [true, false];
     }
 
     /// The value at `y`.
     pub(super) fn value(&mut self, y: &[f64]) -> f64 {
+        self.move_to(y);
+        self.threads.clone().run(|team| self.value_now(team))
+    }
+
+    /// The gradient in x at `y`; returns the value too.
+    pub(super) fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        self.gradient(y, out, Reach::X)
+    }
+
+    /// The gradient in y at `y`; returns the value too.
+    pub(super) fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        self.gradient(y, out, Reach::Y)
+    }
+
+    fn gradient(&mut self, y: &[f64], out: &mut [f64], player: Reach) -> f64 {
+        self.move_to(y);
+        self.threads.clone().run(|team| {
+            let value = self.value_now(team);
+            self.sweep(player, out, team);
+            value
+        })
+    }
+
+    /// Takes a new y.
+    fn move_to(&mut self, y: &[f64]) {
         if !(self.fresh[1] && same_bits(&self.values[self.y.clone()], y)) {
             self.values[self.y.clone()].copy_from_slice(y);
-            self.run(self.y_step..self.steps.len());
+            self.fresh[1] = false;
+        }
+    }
+
+    /// The value at the stored y.
+    fn value_now(&mut self, team: Team) -> f64 {
+        if !self.fresh[1] {
+            self.run(self.y_step..self.steps.len(), team);
             self.fresh[1] = true;
         }
         self.root.of(&self.constants, &self.values)[0]
     }
 
-    /// The gradient in x at `y`; returns the value too.
-    pub(super) fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
-        let value = self.value(y);
-        if self.root.reach.has(Reach::X) {
-            self.adjoints.fill(0.0);
-            self.sweep(0..self.steps.len(), Reach::X);
-            out.copy_from_slice(&self.adjoints[self.x.clone()]);
-        } else {
-            out.fill(0.0);
-        }
-        value
-    }
-
-    /// The gradient in y at `y`; returns the value too.
-    pub(super) fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
-        let value = self.value(y);
-        if self.root.reach.has(Reach::Y) {
-            self.adjoints[self.y.clone()].fill(0.0);
-            self.adjoints[self.y_value..].fill(0.0);
-            self.sweep(self.y_step..self.steps.len(), Reach::Y);
-            out.copy_from_slice(&self.adjoints[self.y.clone()]);
-        } else {
-            out.fill(0.0);
-        }
-        value
-    }
-
-    fn run(&mut self, which: Range<usize>) {
+    fn run(&mut self, which: Range<usize>, team: Team) {
+        let mut work = Work { team, scratch: &mut self.scratch };
         for step in &self.steps[which] {
             let (before, rest) = self.values.split_at_mut(step.out.start);
             let (a, b) = (step.a.of(&self.constants, before), step.b.of(&self.constants, before));
-            forward::apply(step.op, a, b, &mut rest[..step.out.len]);
+            forward::apply(step.op, a, b, &mut rest[..step.out.len], &mut work);
         }
     }
 
-    /// Reverse mode from the root, through the values that reach the player's variables.
-    fn sweep(&mut self, which: Range<usize>, player: Reach) {
-        self.adjoints[self.root.start] = 1.0;
-        for step in self.steps[which].iter().rev().filter(|s| s.out.reach.has(player)) {
-            let (before, rest) = self.adjoints.split_at_mut(step.out.start);
-            let seen = Seen {
+    /// Reverse mode from the root to the player's variables, through the values that reach them.
+    fn sweep(&mut self, player: Reach, out: &mut [f64], team: Team) {
+        let (range, from) = if player == Reach::X { (&self.x, 0) } else { (&self.y, self.y_step) };
+        assert_eq!(out.len(), range.len());
+        if !self.root.reach.has(player) {
+            out.fill(0.0);
+            return;
+        }
+        let (variables, base) = (self.y.end, range.start);
+        for idle in self.idle.iter().filter(|idle| range.contains(&idle.start)) {
+            out[idle.start - base..idle.end - base].fill(0.0);
+        }
+        match self.root.start.checked_sub(variables) {
+            Some(at) => self.adjoints[at] = 1.0,
+            // The objective is a variable.
+            None => out[self.root.start - base] = 1.0,
+        }
+        let mut work = Work { team, scratch: &mut self.scratch };
+        for step in self.steps[from..].iter().rev().filter(|s| s.out.reach.has(player)) {
+            let (before, rest) = self.adjoints.split_at_mut(step.out.start - variables);
+            let mut seen = Seen {
                 a: step.a.of(&self.constants, &self.values),
                 b: step.b.of(&self.constants, &self.values),
                 out: &self.values[step.out.range()],
+                g: &rest[..step.out.len],
+                first: false,
             };
-            let g = &rest[..step.out.len];
-            if step.a.reach.has(player) {
-                backward::pull(step.op, false, &seen, g, &mut before[step.a.range()]);
-            }
-            if step.op.arity() == 2 && step.b.reach.has(player) {
-                backward::pull(step.op, true, &seen, g, &mut before[step.b.range()]);
+            for (second, operand) in [step.a, step.b].into_iter().enumerate().take(step.op.arity()) {
+                if operand.reach.has(player) {
+                    let into = match operand.start.checked_sub(variables) {
+                        Some(at) => &mut before[at..at + operand.len],
+                        None => &mut out[operand.start - base..][..operand.len],
+                    };
+                    seen.first = step.first[second];
+                    backward::pull(step.op, second == 1, &seen, into, &mut work);
+                }
             }
         }
     }
+}
+
+/// Marks where something flows back to an operand for the first time; returns which values anything flows back to, by their start.
+fn mark_first(steps: &mut [Step], end: usize) -> Vec<bool> {
+    let mut reached = vec![false; end];
+    for step in steps.iter_mut().rev() {
+        for (second, operand) in [step.a, step.b].into_iter().enumerate().take(step.op.arity()) {
+            if operand.reach != Reach::NONE {
+                step.first[second] = !std::mem::replace(&mut reached[operand.start], true);
+            }
+        }
+    }
+    reached
 }
 
 /// Which nodes the root needs.

@@ -36,6 +36,7 @@ pub(super) fn solve(set: &Polyhedron, seen: &Seen<'_>) -> Option<Answer> {
     let columns = columns(set, &near);
     let quadratic = CscMatrix::zeros((n, n));
     let mut solver = DefaultSolver::new(&quadratic, &objective, &columns, &rhs, &cones, settings).ok()?;
+    set.count_program();
     solver.solve();
     // However it ended: any step that is made feasible and any multipliers that are not negative bound the gap.
     let (u, l) = (&solver.solution.x, &solver.solution.z);

@@ -6,7 +6,9 @@
 //! `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
 
 mod bracket;
+#[cfg(feature = "polyhedron")]
 mod cone;
+mod newton;
 mod part;
 mod path;
 mod projected;
@@ -14,9 +16,12 @@ mod round;
 mod rule;
 mod sums;
 mod threshold;
+mod threshold_passes;
+mod vectors;
 
 use crate::{Real, Set};
-use path::{Gradient, Path};
+use path::Path;
+use vectors::Gradient;
 
 /// A number known from below and from above.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,12 +130,31 @@ pub enum Side {
 
 /// Measures gaps, with the scratch space that takes. Nothing is allocated after the first use on a set, unless a
 /// polyhedron is part of it.
+///
+/// ```
+/// use standoff::Set;
+/// use standoff::gap::{Ask, Gauge, Side};
+///
+/// // At the upper end of an interval the maximising player gains nothing by a gradient that points outwards.
+/// let set = Set::<f64>::interval(0.0, 1.0)?;
+/// let mut gauge = Gauge::default();
+/// assert_eq!(gauge.measure(&set, &[1.0], &[2.0], Side::Max, Ask::Exact).upper, 0.0);
+/// // The minimising player goes down by the whole length and gains 2, rounding aside.
+/// let gap = gauge.measure(&set, &[1.0], &[2.0], Side::Min, Ask::Exact);
+/// assert!(1.999_999_999 <= gap.lower && gap.lower <= 2.0 && 2.0 <= gap.upper);
+/// assert!((gauge.step()[0] + 1.0).abs() <= 1e-9);
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Gauge<R> {
     radius: f64,
     step: Vec<R>,
     /// The gradient is measured in units of this power of two.
     unit: f64,
+    /// Where on the path either side's last bound was found, in units of the gradient as given; looked at if the gauge
+    /// [follows](Self::following) one pair.
+    recent: [f64; 2],
+    follows: bool,
     /// Boxed because `Gauge` is embedded in small structs.
     path: Box<Path<R>>,
 }
@@ -145,7 +169,13 @@ impl<R: Real> Default for Gauge<R> {
 impl<R: Real> Gauge<R> {
     /// A gauge for steps of length at most `radius`.
     pub fn new(radius: f64) -> Self {
-        Self { radius, step: Vec::new(), unit: 1.0, path: Box::default() }
+        Self { radius, step: Vec::new(), unit: 1.0, recent: [f64::NAN; 2], follows: false, path: Box::default() }
+    }
+
+    /// A gauge for one pair of players as they move: the search on a polyhedron begins where the same side's last one ended. The bounds
+    /// differ from those of another gauge by rounding.
+    pub(crate) fn following(radius: f64) -> Self {
+        Self { follows: true, ..Self::new(radius) }
     }
 
     /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
@@ -161,6 +191,7 @@ impl<R: Real> Gauge<R> {
         let (gap, stepped) = self.bounds(set, point, grad, (side, ask));
         if !stepped {
             self.step.fill(R::default());
+            self.path.make_room(set);
         }
         gap
     }
@@ -183,7 +214,11 @@ impl<R: Real> Gauge<R> {
         if !self.path.prepare(set, point, &Gradient { entries: grad, survey, factor }, self.radius) {
             return (Gap::UNKNOWN, false);
         }
+        let recent = &mut self.recent[usize::from(side == Side::Max)];
+        self.path.start_near(if self.follows { *recent * unit } else { f64::NAN });
         let upper = self.path.search(set, ask.scaled(1.0 / unit));
+        let tau = self.path.proof().0;
+        *recent = if tau > 0.0 { tau / unit } else { f64::NAN };
         let lower = self.path.write_step(&mut self.step);
         // Rounding may leave the gain of the step a few units above the bound.
         (Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }, true)

@@ -2,30 +2,29 @@
 
 use super::projected;
 use super::round::{Flat, Plane, Round};
-use super::rule::{Cross, Simplex};
-use super::sums::{self, Sums};
-use super::threshold::{Crowd, Entries, Load, Weighed};
+use super::rule::{L1Rule, SimplexRule};
+use super::sums::{self, ROUNDING, Sums};
+use super::threshold::{Entries, LoadedSimplex, ThresholdPart};
+use super::threshold_passes::LoadSimplex;
 use crate::sets::{Affine, Ball, BoxSet, Halfspace, L1Ball};
 use crate::{Real, Set, ops};
 use std::ops::Range;
 
 /// A point this far outside, relative to the radius and the numbers of the set, is not there by rounding.
 const OUTSIDE: f64 = 1e-4;
-/// The relative error of the differences of gradients, and of distances, that make up a bound.
-pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// A part, with the coordinates it owns.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) range: Range<usize>,
-    pub(super) shape: Shape,
+    pub(super) shape: PartKind,
     /// What the rounding of differences of gradients may take from a bound, per unit of the radius.
     noise: f64,
 }
 
 /// What the two vectors of a part hold. `w` is the gradient, or what matters of it.
 #[derive(Debug, Clone)]
-pub(super) enum Shape {
+pub(super) enum PartKind {
     /// No constraint is left. `w` is the gradient along the set.
     Free { norm2: f64 },
     /// `base` is the room each coordinate has in the direction it moves.
@@ -35,16 +34,16 @@ pub(super) enum Shape {
     /// `base` is the unit vector from the centre to the point, `w` the gradient without its part along it.
     Round(Round),
     /// `base` are the weights, `w` the gradient above its smallest entry.
-    Simplex(Crowd<Simplex>),
+    Simplex(ThresholdPart<SimplexRule>),
     /// `base` is the point, `w` the gradient.
-    Cross(Crowd<Cross>),
+    L1Ball(ThresholdPart<L1Rule>),
     /// Known by its projection. `base` is the point, `w` the gradient; `rows` are the slacks if it is a polyhedron.
     Projected { norm2: f64, rows: Range<usize> },
 }
 
 /// What a part is looked at with: the gradient that belongs to it and its smallest and largest entry, the factor that
 /// all of them are to be multiplied by, the vectors to fill, the slacks of all polyhedra so far, and the radius.
-pub(super) struct Look<'a, R> {
+pub(super) struct PartInput<'a, R> {
     pub(super) grad: &'a [R],
     pub(super) ends: (f64, f64),
     pub(super) factor: f64,
@@ -54,7 +53,7 @@ pub(super) struct Look<'a, R> {
     pub(super) radius: f64,
 }
 
-impl<R: Real> Look<'_, R> {
+impl<R: Real> PartInput<'_, R> {
     /// Whether a violation is too large for rounding.
     fn is_far(&self, violation: f64, scale: f64) -> bool {
         !(violation <= OUTSIDE * (self.radius + scale))
@@ -76,17 +75,22 @@ impl<R: Real> Look<'_, R> {
 
 impl Part {
     /// Looks at a set that is not a product. `None` when the point is clearly outside.
-    pub(super) fn new<R: Real>(set: &Set<R>, point: &[R], range: Range<usize>, mut look: Look<'_, R>) -> Option<Self> {
+    pub(super) fn new<R: Real>(
+        set: &Set<R>,
+        point: &[R],
+        range: Range<usize>,
+        mut look: PartInput<'_, R>,
+    ) -> Option<Self> {
         if let Set::Simplex(s) = set {
             return simplex(s.scale(), point, range, &mut look);
         }
         let norm2 = look.load();
         let shape = match set {
-            _ if norm2 == 0.0 => Shape::Free { norm2 },
-            Set::Free(_) => Shape::Free { norm2 },
+            _ if norm2 == 0.0 => PartKind::Free { norm2 },
+            Set::Free(_) => PartKind::Free { norm2 },
             Set::Box(b) => boxed(b, point, norm2, &mut look)?,
             Set::Ball(b) => ball(b, point, &mut look)?,
-            Set::L1Ball(b) => cross(b, point, norm2, &mut look)?,
+            Set::L1Ball(b) => l1_ball(b, point, norm2, &mut look)?,
             Set::Halfspace(h) => plane(h, point, &mut look)?,
             Set::Affine(a) => affine(a, point, &mut look)?,
             _ => {
@@ -98,22 +102,22 @@ impl Part {
                         return None;
                     }
                 }
-                Shape::Projected { norm2, rows: from..look.slacks.len() }
+                PartKind::Projected { norm2, rows: from..look.slacks.len() }
             }
         };
         // A box works with single differences, exact to the last digit.
-        let exact = matches!(shape, Shape::Box { .. }) || matches!(set, Set::Free(_));
+        let exact = matches!(shape, PartKind::Box { .. }) || matches!(set, Set::Free(_));
         Some(Self { range, shape, noise: if exact { 0.0 } else { ROUNDING * norm2.sqrt() } })
     }
 
     /// The square of a bound on the gain per unit of length.
     pub(super) fn norm2(&self) -> f64 {
         match &self.shape {
-            Shape::Free { norm2 } | Shape::Box { norm2 } | Shape::Projected { norm2, .. } => *norm2,
-            Shape::Plane(p) => p.norm2(),
-            Shape::Round(r) => r.norm2(),
-            Shape::Simplex(c) => c.norm2(),
-            Shape::Cross(c) => c.norm2(),
+            PartKind::Free { norm2 } | PartKind::Box { norm2 } | PartKind::Projected { norm2, .. } => *norm2,
+            PartKind::Plane(p) => p.norm2(),
+            PartKind::Round(r) => r.norm2(),
+            PartKind::Simplex(c) => c.norm2(),
+            PartKind::L1Ball(c) => c.norm2(),
         }
     }
 
@@ -125,21 +129,21 @@ impl Part {
     /// [`projected`].
     pub(super) fn at(&mut self, tau: f64, entries: Entries<'_>) -> Sums {
         match &mut self.shape {
-            Shape::Free { norm2 } => Sums::straight(tau, *norm2),
-            Shape::Box { .. } => box_at(tau, entries.w, entries.base),
-            Shape::Plane(p) => p.at(tau),
-            Shape::Round(r) => r.at(tau),
-            Shape::Simplex(c) => c.at(tau, entries),
-            Shape::Cross(c) => c.at(tau, entries),
-            Shape::Projected { .. } => Sums::endless(),
+            PartKind::Free { norm2 } => Sums::straight(tau, *norm2),
+            PartKind::Box { .. } => box_at(tau, entries.w, entries.base),
+            PartKind::Plane(p) => p.at(tau),
+            PartKind::Round(r) => r.at(tau),
+            PartKind::Simplex(c) => c.at(tau, entries),
+            PartKind::L1Ball(c) => c.at(tau, entries),
+            PartKind::Projected { .. } => Sums::endless(),
         }
     }
 
     /// The last [`at`](Self::at) was not beyond the tau that is sought.
     pub(super) fn prune(&mut self, entries: Entries<'_>) {
         match &mut self.shape {
-            Shape::Simplex(c) => c.prune(entries),
-            Shape::Cross(c) => c.prune(entries),
+            PartKind::Simplex(c) => c.prune(entries),
+            PartKind::L1Ball(c) => c.prune(entries),
             _ => {}
         }
     }
@@ -147,15 +151,15 @@ impl Part {
     /// Writes the path's step at `tau`, times a factor; nothing for a projected part.
     pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, (w, base): (&[f64], &[f64]), step: &mut [R]) {
         let flat = match &self.shape {
-            Shape::Projected { .. } => return,
-            Shape::Simplex(c) => return c.write(tau, factor, (w, base), step),
-            Shape::Cross(c) => return c.write(tau, factor, (w, base), step),
-            Shape::Box { .. } => {
+            PartKind::Projected { .. } => return,
+            PartKind::Simplex(c) => return c.write(tau, factor, (w, base), step),
+            PartKind::L1Ball(c) => return c.write(tau, factor, (w, base), step),
+            PartKind::Box { .. } => {
                 return sums::fill(step, w, base, |w, room| -factor * box_reach(tau, w, room).0.copysign(w));
             }
-            Shape::Free { norm2 } => Flat { ahead: 0.0, sideways: if *norm2 > 0.0 { tau } else { 0.0 } },
-            Shape::Plane(p) => p.step(tau),
-            Shape::Round(r) => r.step(tau),
+            PartKind::Free { norm2 } => Flat { ahead: 0.0, sideways: if *norm2 > 0.0 { tau } else { 0.0 } },
+            PartKind::Plane(p) => p.step(tau),
+            PartKind::Round(r) => r.step(tau),
         };
         sums::fill(step, w, base, |w, e| {
             let ahead = if flat.ahead == 0.0 { 0.0 } else { flat.ahead * e };
@@ -169,8 +173,8 @@ impl Part {
         let [along_w, length2] = sums::sum(w, s, |w, s| [w * s, s * s]);
         let along_base = || sums::sum(base, s, |b, s| [b * s])[0];
         let gain = match &self.shape {
-            Shape::Plane(p) => p.gain(along_w, along_base()),
-            Shape::Round(r) => r.gain(along_w, along_base()),
+            PartKind::Plane(p) => p.gain(along_w, along_base()),
+            PartKind::Round(r) => r.gain(along_w, along_base()),
             _ => -along_w,
         };
         (gain, length2)
@@ -183,7 +187,7 @@ fn copy<R: Real>(to: &mut [f64], from: &[R]) {
     }
 }
 
-fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, look: &mut Look<'_, R>) -> Option<Shape> {
+fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, look: &mut PartInput<'_, R>) -> Option<PartKind> {
     let (lower, upper) = (set.lower(), set.upper());
     let mut far = false;
     for i in 0..point.len() {
@@ -193,13 +197,13 @@ fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, look: &mut Look<'_, 
         let ahead = if look.w[i] > 0.0 { below } else { above };
         look.base[i] = if ahead > 0.0 { ahead } else { 0.0 };
     }
-    (!far).then_some(Shape::Box { norm2 })
+    (!far).then_some(PartKind::Box { norm2 })
 }
 
 /// A single point is a box without look.
-fn no_room<R: Real>(look: &mut Look<'_, R>) -> Shape {
+fn no_room<R: Real>(look: &mut PartInput<'_, R>) -> PartKind {
     look.base.fill(0.0);
-    Shape::Box { norm2: ops::dot(look.w, look.w) }
+    PartKind::Box { norm2: ops::dot(look.w, look.w) }
 }
 
 /// How far a coordinate with the gradient `w` goes, and whether its room stops it.
@@ -222,7 +226,7 @@ fn box_at(tau: f64, w: &[f64], room: &[f64]) -> Sums {
     Sums { length2, gain, residual2, support, along: tau * speed2, speed2, doubt: 0.0 }
 }
 
-fn ball<R: Real>(set: &Ball<R>, point: &[R], look: &mut Look<'_, R>) -> Option<Shape> {
+fn ball<R: Real>(set: &Ball<R>, point: &[R], look: &mut PartInput<'_, R>) -> Option<PartKind> {
     let offset = ops::distance(point, set.centre());
     let slack = set.radius() - offset;
     let size = look.radius + set.radius() + ops::norm(point);
@@ -237,10 +241,10 @@ fn ball<R: Real>(set: &Ball<R>, point: &[R], look: &mut Look<'_, R>) -> Option<S
         look.base[i] = if offset > 0.0 { d / offset } else { 0.0 };
     }
     let slack = if slack > 0.0 { slack } else { 0.0 };
-    Some(Shape::Round(Round::new(look.w, look.base, (offset, slack), size)))
+    Some(PartKind::Round(Round::new(look.w, look.base, (offset, slack), size)))
 }
 
-fn plane<R: Real>(set: &Halfspace<R>, point: &[R], look: &mut Look<'_, R>) -> Option<Shape> {
+fn plane<R: Real>(set: &Halfspace<R>, point: &[R], look: &mut PartInput<'_, R>) -> Option<PartKind> {
     let beyond = set.signed_distance(point);
     let size = look.radius + set.offset().abs() / set.normal_length() + ops::norm(point);
     if look.is_far(beyond, size) {
@@ -250,22 +254,22 @@ fn plane<R: Real>(set: &Halfspace<R>, point: &[R], look: &mut Look<'_, R>) -> Op
         *b = a.to_f64() / set.normal_length();
     }
     let slack = if beyond < 0.0 { -beyond } else { 0.0 };
-    Some(Shape::Plane(Plane::new(look.w, look.base, slack, size)))
+    Some(PartKind::Plane(Plane::new(look.w, look.base, slack, size)))
 }
 
 /// A step keeps the sum, so the point's own sum serves as the scale.
-fn simplex<R: Real>(scale: f64, point: &[R], range: Range<usize>, look: &mut Look<'_, R>) -> Option<Part> {
+fn simplex<R: Real>(scale: f64, point: &[R], range: Range<usize>, look: &mut PartInput<'_, R>) -> Option<Part> {
     let (least, _) = look.ends();
     let (grad, factor) = (look.grad, look.factor);
-    let load = Load { grad, factor, least, point, w: &mut *look.w, base: &mut *look.base };
-    let Weighed { crowd, sum, below, squares } = Crowd::weigh(load);
+    let load = LoadSimplex { grad, factor, least, point, w: &mut *look.w, base: &mut *look.base };
+    let LoadedSimplex { part, sum, below, squares } = ThresholdPart::weigh(load);
     if look.is_far(below + (sum - scale).abs(), scale) {
         return None;
     }
-    Some(Part { range, shape: Shape::Simplex(crowd), noise: ROUNDING * squares.sqrt() })
+    Some(Part { range, shape: PartKind::Simplex(part), noise: ROUNDING * squares.sqrt() })
 }
 
-fn cross<R: Real>(set: &L1Ball, point: &[R], norm2: f64, look: &mut Look<'_, R>) -> Option<Shape> {
+fn l1_ball<R: Real>(set: &L1Ball, point: &[R], norm2: f64, look: &mut PartInput<'_, R>) -> Option<PartKind> {
     copy(look.base, point);
     let [sum] = sums::sum(look.base, look.base, |b, _| [b.abs()]);
     let slack = set.radius() - sum;
@@ -277,10 +281,10 @@ fn cross<R: Real>(set: &L1Ball, point: &[R], norm2: f64, look: &mut Look<'_, R>)
     }
     let (least, most) = look.ends();
     let steepest = if -least > most { -least } else { most };
-    Some(Shape::Cross(Crowd::cross(steepest, norm2, sum, if slack > 0.0 { slack } else { 0.0 })))
+    Some(PartKind::L1Ball(ThresholdPart::l1_ball(steepest, norm2, sum, if slack > 0.0 { slack } else { 0.0 })))
 }
 
-fn affine<R: Real>(set: &Affine, point: &[R], look: &mut Look<'_, R>) -> Option<Shape> {
+fn affine<R: Real>(set: &Affine, point: &[R], look: &mut PartInput<'_, R>) -> Option<PartKind> {
     let size = ops::norm(point);
     for (q, d) in set.basis().iter().zip(set.rhs()) {
         let along = ops::sum_of(q.len(), |i| q[i] * point[i].to_f64());
@@ -297,5 +301,5 @@ fn affine<R: Real>(set: &Affine, point: &[R], look: &mut Look<'_, R>) -> Option<
     if ops::norm(look.w) < 0.5 * length {
         look.w.fill(0.0);
     }
-    Some(Shape::Free { norm2: ops::dot(look.w, look.w) })
+    Some(PartKind::Free { norm2: ops::dot(look.w, look.w) })
 }

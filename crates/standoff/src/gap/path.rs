@@ -1,46 +1,53 @@
-//! The search along the path `s(tau) = P_C(x - tau g) - x`: the step that just reaches the radius is the best one.
+//! `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) - x`.
 //!
-//! `||s(tau)||` grows with tau and `||s(tau)|| / tau` falls. At any tau the step, shortened if need be, is a bound from
-//! below, and `n = -g - s/tau`, which is normal to the set at `x + s`, is one from above:
-//! `X <= radius ||s|| / tau + <n, s> = -<g, s> + ||s|| (radius - ||s||) / tau`. They meet where `||s|| = radius`, or in
-//! the limit when the path ends before. One tau serves all parts of a product: only the length couples them.
+//! **Bounds from above.** For every vector `n` and every step that is allowed,
+//! `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n|| + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
+//!
+//! **The path.** `s(tau)` minimises `<g, s> + ||s||^2 / (2 tau)` over `C - x`. By its optimality condition,
+//! `<g + s/tau, v - s> >= 0` for all `v` in `C - x`, the vector `n = -g - s/tau` is normal to `C` at `x + s`: the supremum above is
+//! `<n, s>`. With `g + n = -s/tau` the bound becomes
+//!
+//! ```text
+//! X <= radius ||s|| / tau + <n, s> = -<g, s> + ||s|| (radius - ||s||) / tau.
+//! ```
+//!
+//! **Bounds from below.** `s` itself if `||s|| <= radius`, else `s` shortened to the radius, which stays in the convex set `C - x`:
+//! `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius` both bounds are `-<g, s>`.
+//!
+//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, take the optimality condition of each with the other as `v`:
+//! `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2> <= a b`, is
+//! `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never falls and `||s||/tau` never
+//! grows: `||s(tau)|| = radius` has one solution, or an interval of them with the same gain, and [`Bracket`] confines it. Since
+//! `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
+//!
+//! **The limit.** If the path ends before the radius, its end is a minimiser of `<g, z>` over `C` and `n = -g` proves its gain. That is
+//! the evaluation at `tau = inf`, tried first.
+//!
+//! **Products.** Projections onto a product act part by part, and `||s||^2`, `<g, s>`, `||g + n||^2` and the supremum are sums over the
+//! parts ([`Sums`]): one tau serves all of them, only the length couples them.
+//!
+//! **Rounding.** Sums of positive terms are exact up to a few units; what differences may have lost is kept apart (`doubt`, `noise`) and
+//! added in [`Path::allowed`].
 
 use super::Ask;
 use super::bracket::Bracket;
+#[cfg(feature = "polyhedron")]
 use super::cone::{self, Answer};
-use super::part::{Look, Part, Shape};
+use super::part::{Part, PartInput, PartKind};
 use super::projected::{Projector, Seen};
-use super::sums::{self, Sums, Survey};
-use super::threshold::Entries;
-use crate::sets::Polyhedron;
-use crate::{Real, Set, ops};
-use std::ops::Range;
+use super::sums::{self, Sums};
+use super::vectors::{Gradient, Vectors};
+use crate::{Real, Set};
+#[cfg(feature = "polyhedron")]
+use crate::{ops, sets::Polyhedron};
 
 /// Evaluations after which the bounds are as good as they get; 10 are many.
 const MOST: usize = 80;
 /// Bounds this close, relative to the upper one, are equal.
 const EQUAL: f64 = 4.0 * f64::EPSILON;
-
-/// A gradient that is to be multiplied by a factor.
-pub(super) struct Gradient<'a, R> {
-    pub(super) entries: &'a [R],
-    pub(super) survey: Survey,
-    pub(super) factor: f64,
-}
-
-impl<R: Real> Gradient<'_, R> {
-    /// The length, times the factor.
-    fn norm(&self) -> f64 {
-        self.survey.length(self.entries, self.factor)
-    }
-
-    /// The smallest and the largest entry of a part.
-    fn ends(&self, range: &Range<usize>) -> (f64, f64) {
-        let Survey { least, most, .. } =
-            if range.len() == self.entries.len() { self.survey } else { sums::survey(&self.entries[range.clone()]) };
-        (least, most)
-    }
-}
+/// Bounds of a polyhedron this close, relative to the upper one, need no cone program.
+#[cfg(feature = "polyhedron")]
+const CLOSE: f64 = 1e-9;
 
 /// A set seen from a point, and the best bounds so far.
 #[derive(Debug)]
@@ -56,6 +63,7 @@ pub(super) struct Path<R> {
     proof_multipliers: Vec<f64>,
     /// Where on the path the best upper bound was found; 0 for the bound `radius ||g||`.
     proof_tau: f64,
+    near: f64,
     projector: Projector<R>,
     radius: f64,
     /// The step at `tau`, which is `length` long, gains `lower` when shortened to the radius.
@@ -71,28 +79,6 @@ pub(super) struct Path<R> {
     most: f64,
 }
 
-/// Per coordinate: the gradient, or what matters of it, and `base`, as the [`Shape`] says; and of both the entries that
-/// may still change, for the parts that keep such a list.
-#[derive(Debug, Default)]
-struct Vectors {
-    w: Vec<f64>,
-    base: Vec<f64>,
-    kept_w: Vec<f64>,
-    kept_base: Vec<f64>,
-}
-
-impl Vectors {
-    fn of(&mut self, range: &Range<usize>) -> Entries<'_> {
-        let kept = if self.kept_w.is_empty() { 0..0 } else { range.clone() };
-        Entries {
-            w: &self.w[range.clone()],
-            base: &self.base[range.clone()],
-            kept_w: &mut self.kept_w[kept.clone()],
-            kept_base: &mut self.kept_base[kept],
-        }
-    }
-}
-
 impl<R> Default for Path<R> {
     fn default() -> Self {
         Self {
@@ -104,6 +90,7 @@ impl<R> Default for Path<R> {
             trial_multipliers: vec![],
             proof_multipliers: vec![],
             proof_tau: 0.0,
+            near: f64::NAN,
             projector: Projector::default(),
             radius: f64::NAN,
             lower: f64::NAN,
@@ -130,10 +117,10 @@ impl<R: Real> Path<R> {
             return false;
         }
         let length_if = |any: bool| if any { point.len() } else { 0 };
-        let crowd = length_if(self.parts.iter().any(|p| matches!(p.shape, Shape::Simplex(_) | Shape::Cross(_))));
-        self.vectors.kept_w.resize(crowd, 0.0);
-        self.vectors.kept_base.resize(crowd, 0.0);
-        let projected = length_if(self.parts.iter().any(|p| matches!(p.shape, Shape::Projected { .. })));
+        let kept = length_if(self.parts.iter().any(|p| matches!(p.shape, PartKind::Simplex(_) | PartKind::L1Ball(_))));
+        self.vectors.kept_w.resize(kept, 0.0);
+        self.vectors.kept_base.resize(kept, 0.0);
+        let projected = length_if(self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. })));
         self.trial.resize(projected, 0.0);
         self.best.resize(projected, 0.0);
         let norm2: f64 = self.parts.iter().map(Part::norm2).sum();
@@ -146,6 +133,17 @@ impl<R: Real> Path<R> {
         self.proof_multipliers.resize(self.slacks.len(), 0.0);
         self.proof_multipliers.fill(0.0);
         true
+    }
+
+    /// Takes the memory that [`prepare`](Self::prepare) will need: a run whose first gradients are zero takes it at once too.
+    pub(super) fn make_room(&mut self, set: &Set<R>) {
+        let (leaves, crowd) = count_leaves(set);
+        self.parts.reserve(leaves.saturating_sub(self.parts.len()));
+        self.vectors.w.resize(set.dim(), 0.0);
+        self.vectors.base.resize(set.dim(), 0.0);
+        let crowd = if crowd { set.dim() } else { 0 };
+        self.vectors.kept_w.resize(crowd, 0.0);
+        self.vectors.kept_base.resize(crowd, 0.0);
     }
 
     /// Where on the path the best upper bound was found (0: nowhere, infinite: at its limit), and the multipliers of all polyhedra's rows.
@@ -161,7 +159,7 @@ impl<R: Real> Path<R> {
             });
         }
         let range = start..start + point.len();
-        let look = Look {
+        let look = PartInput {
             grad: &grad.entries[range.clone()],
             ends: grad.ends(&range),
             factor: grad.factor,
@@ -182,7 +180,7 @@ impl<R: Real> Path<R> {
         for (index, part) in self.parts.iter_mut().enumerate() {
             let r = part.range.clone();
             sums.add(&match &part.shape {
-                Shape::Projected { rows, .. } => {
+                PartKind::Projected { rows, .. } => {
                     let (g, point) = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
                     let seen = Seen { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
                     let s = &mut self.trial[r];
@@ -197,7 +195,7 @@ impl<R: Real> Path<R> {
             });
         }
         self.profit(tau, &sums);
-        // Not yet at the radius, and never again this far from it.
+        // ||s|| <= radius: the root is not before this tau, so what has become inactive up to here stays so for the search.
         if tau.is_finite() && sums.length2.sqrt() <= self.radius {
             for part in &mut self.parts {
                 let r = part.range.clone();
@@ -247,29 +245,49 @@ impl<R: Real> Path<R> {
 
     /// Brings the bounds together and returns the upper one.
     pub(super) fn search(&mut self, set: &Set<R>, ask: Ask) -> f64 {
-        // Up to here the path is no longer than the radius.
+        // `upper` is still radius ||g||: this is tau = radius / ||g||, up to which the path is no longer than the radius.
         let start = self.radius * (self.radius / self.upper);
         if self.is_settled(ask) {
             return self.allowed();
         }
         let guess = match set {
-            Set::Polyhedron(p) => self.ask_cone_program(p),
+            Set::Polyhedron(_) => Some(self.near).filter(|tau| tau.is_finite()),
             _ if self.evaluate(set, f64::INFINITY).length2.sqrt() <= self.radius => return self.allowed(),
             _ => self.closed_form(),
         };
         self.close_in(set, guess.filter(|&tau| tau > start).unwrap_or(start), ask);
+        #[cfg(feature = "polyhedron")]
+        if let Set::Polyhedron(p) = set
+            && !self.is_close(ask)
+        {
+            // Rows that are nearly dependent: the path is hard to follow there.
+            let guess = self.ask_cone_program(p);
+            self.close_in(set, guess.filter(|&tau| tau > start).unwrap_or(start), ask);
+        }
         self.allowed()
+    }
+
+    /// The next search begins near this tau, if the set is a polyhedron; NaN for no preference.
+    pub(super) fn start_near(&mut self, tau: f64) {
+        self.near = tau;
+    }
+
+    /// Whether the bounds of a polyhedron are as close to each other as the path alone can bring them.
+    #[cfg(feature = "polyhedron")]
+    fn is_close(&self, ask: Ask) -> bool {
+        self.is_settled(ask) || self.upper - self.lower <= CLOSE * self.upper + self.doubt + self.noise
     }
 
     /// Where the path of a single ball reaches the radius.
     fn closed_form(&self) -> Option<f64> {
         match self.parts.as_slice() {
-            [Part { shape: Shape::Round(ball), .. }] => Some(ball.tau_at(self.radius)),
+            [Part { shape: PartKind::Round(ball), .. }] => Some(ball.tau_at(self.radius)),
             _ => None,
         }
     }
 
     /// One cone program brings both bounds close together; returns where the path should be looked at next.
+    #[cfg(feature = "polyhedron")]
     fn ask_cone_program(&mut self, set: &Polyhedron) -> Option<f64> {
         let (g, point) = (&self.vectors.w, &self.vectors.base);
         let seen = Seen { g, point, slacks: &self.slacks, radius: self.radius };
@@ -292,7 +310,7 @@ impl<R: Real> Path<R> {
     fn close_in(&mut self, set: &Set<R>, start: f64, ask: Ask) {
         let mut bracket = Bracket::new(self.radius);
         // Beyond the limit of a path that is known in closed form there is a root; one that is only looked at may rest.
-        let exists = !self.parts.iter().any(|p| matches!(p.shape, Shape::Projected { .. }));
+        let exists = !self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. }));
         let mut tau = start;
         let mut idle = 0;
         for _ in 0..MOST {
@@ -320,7 +338,7 @@ impl<R: Real> Path<R> {
         let factor = if self.length > longest { longest / self.length } else { 1.0 };
         for part in &self.parts {
             let r = part.range.clone();
-            if let Shape::Projected { .. } = part.shape {
+            if let PartKind::Projected { .. } = part.shape {
                 let best = &self.best[r.clone()];
                 sums::fill(&mut step[r], best, best, |s, _| factor * s);
             } else {
@@ -362,5 +380,16 @@ fn leaf<'s, R: Real>(set: &'s Set<R>, index: &mut usize) -> Option<&'s Set<R>> {
             *index -= 1;
             None
         }
+    }
+}
+
+/// How many sets a product is made of, and whether one is a simplex or an l1 ball.
+fn count_leaves<R: Real>(set: &Set<R>) -> (usize, bool) {
+    match set {
+        Set::Product(p) => {
+            p.parts().iter().map(count_leaves).fold((0, false), |(n, any), (m, one)| (n + m, any || one))
+        }
+        Set::Simplex(_) | Set::L1Ball(_) => (1, true),
+        _ => (1, false),
     }
 }

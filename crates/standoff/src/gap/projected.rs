@@ -2,12 +2,15 @@
 //! at `x + s`. A polyhedron's projection brings multipliers, which prove a bound whether or not they are exact.
 
 use super::sums::{self, Sums};
-use crate::sets::Polyhedron;
+use crate::sets::{PathPoint, Polyhedron};
 use crate::{Real, Set, ops};
 
 /// A projection violating a row by more than this, relative to its length, is projected once more: one that starts far
 /// away is only as exact as the distance allows.
 const VIOLATED: f64 = 1e-14;
+
+/// The path of a polyhedron rests when it moves at no more than this, relative to the gradient.
+const AT_REST: f64 = 1e-8;
 
 /// A projection that starts this many times farther away than the set is large is done twice.
 const FAR: f64 = 4.0;
@@ -18,13 +21,23 @@ pub(super) struct Projector<R> {
     aim: Vec<f64>,
     multipliers: Vec<f64>,
     spare: Vec<f64>,
+    along: Vec<f64>,
+    rates: Vec<f64>,
     stored: Vec<R>,
     target: Vec<R>,
 }
 
 impl<R> Default for Projector<R> {
     fn default() -> Self {
-        Self { aim: vec![], multipliers: vec![], spare: vec![], stored: vec![], target: vec![] }
+        Self {
+            aim: vec![],
+            multipliers: vec![],
+            spare: vec![],
+            along: vec![],
+            rates: vec![],
+            stored: vec![],
+            target: vec![],
+        }
     }
 }
 
@@ -72,7 +85,7 @@ impl<R: Real> Projector<R> {
         &self.multipliers
     }
 
-    /// Writes the path's step at `tau` and returns its sums; the derivative is not known.
+    /// Writes the path's step at `tau` and returns its sums; of sets of one's own the derivative is not known.
     pub(super) fn at(&mut self, set: &Set<R>, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
         match set {
             Set::Polyhedron(p) if tau.is_finite() => self.polyhedron(p, tau, seen, s),
@@ -83,10 +96,14 @@ impl<R: Real> Projector<R> {
     }
 
     fn polyhedron(&mut self, set: &Polyhedron, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+        let rows = set.rhs().len();
         self.aim.resize(s.len(), 0.0);
-        self.multipliers.resize(set.rhs().len(), 0.0);
+        self.along.resize(s.len(), 0.0);
+        self.multipliers.resize(rows, 0.0);
+        self.rates.resize(rows, 0.0);
         ops::add_scaled(&mut self.aim, seen.point, -tau, seen.g);
-        set.project_with_multipliers(&self.aim, s, &mut self.multipliers);
+        let (multipliers, along, rates) = (&mut *self.multipliers, &mut *self.along, &mut *self.rates);
+        set.follow(&self.aim, seen.g, PathPoint { z: s, multipliers, along, rates });
         self.tighten(set, s);
         for (si, p) in s.iter_mut().zip(seen.point) {
             *si -= p;
@@ -94,9 +111,18 @@ impl<R: Real> Projector<R> {
         for l in &mut self.multipliers {
             *l /= tau;
         }
-        let proof = dual(set, &seen, &self.multipliers, &mut self.aim);
+        let mut proof = dual(set, &seen, &self.multipliers, &mut self.aim);
         let [length2, gain] = sums::sum(s, seen.g, |s, g| [s * s, -g * s]);
-        Sums { length2, gain, along: f64::NAN, speed2: f64::NAN, ..proof }
+        let [moves, speed2] = sums::sum(s, &self.along, |s, a| [-s * a, a * a]);
+        if speed2 <= AT_REST * AT_REST * ops::dot(seen.g, seen.g) {
+            // The path may have come to its end: then the rates are the multipliers of the limit, where g + n is 0.
+            let limit = dual(set, &seen, &self.rates, &mut self.aim);
+            if limit.bound(seen.radius) < proof.bound(seen.radius) {
+                proof = limit;
+                std::mem::swap(&mut self.multipliers, &mut self.rates);
+            }
+        }
+        Sums { length2, gain, along: moves, speed2, ..proof }
     }
 
     /// Moves `z` onto the set if it is off by more than rounding.

@@ -1,8 +1,7 @@
 //! The half-space and the ball. Seen from the point, only one direction matters beside the gradient: everything happens
 //! in a plane, and the path is known in closed form.
 
-use super::part::ROUNDING;
-use super::sums::Sums;
+use super::sums::{ROUNDING, Sums};
 use crate::ops;
 
 /// Splits `w` along the unit vector `e`: returns `<w, e>` and leaves in `w` the rest.

@@ -2,7 +2,7 @@
 
 /// One coordinate on the path. It weighs `max(weight + rise - level, 0)`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct PathEntry {
     /// Where it starts; where mirrored, this may be negative.
     pub(super) start: f64,
     pub(super) weight: f64,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) pull: f64,
 }
 
-impl Entry {
+impl PathEntry {
     /// Whether it still carries weight.
     #[inline(always)]
     pub(super) fn is_active(&self, level: f64) -> bool {
@@ -33,15 +33,15 @@ impl Entry {
 }
 
 /// The two kinds of set.
-pub(super) trait Rule: Copy {
+pub(super) trait ThresholdRule: Copy {
     /// The coordinate with the gradient `g` that starts at `p`.
-    fn entry(self, tau: f64, g: f64, p: f64) -> Entry;
+    fn entry(self, tau: f64, g: f64, p: f64) -> PathEntry;
 
     /// The level at which nothing is taken off yet.
     fn floor(self, tau: f64) -> f64;
 
     /// Whether an inactive entry stays so for every larger tau, given how fast the level rises.
-    fn is_gone(self, e: &Entry, rising: f64) -> bool;
+    fn is_gone(self, e: &PathEntry, rising: f64) -> bool;
 
     /// `c`, the size of `n`, at `level = m`, `inverse = 1/tau`; infinite where only differences of it matter.
     fn push(self, m: f64, inverse: f64) -> f64;
@@ -52,12 +52,12 @@ pub(super) trait Rule: Copy {
 
 /// Weights that keep their sum. The gradient is taken above its smallest entry: a constant changes nothing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Simplex;
+pub(super) struct SimplexRule;
 
 /// Absolute values with a bounded sum. Every coordinate is mirrored so that the path moves it upwards, from
 /// `-sign(g) p` with the gradient `-|g|`. At `tau` the absolute values lose `level + tau steepest`, if that is positive.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cross {
+pub(super) struct L1Rule {
     pub(super) steepest: f64,
 }
 
@@ -67,20 +67,20 @@ fn times(tau: f64, x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { tau * x }
 }
 
-impl Rule for Simplex {
+impl ThresholdRule for SimplexRule {
     #[inline(always)]
-    fn entry(self, tau: f64, g: f64, p: f64) -> Entry {
+    fn entry(self, tau: f64, g: f64, p: f64) -> PathEntry {
         let drift = -times(tau, g);
-        Entry { start: p, weight: p, rise: drift, rate: -g, drift, side: 1.0, slope: -g, pull: -g }
+        PathEntry { start: p, weight: p, rise: drift, rate: -g, drift, side: 1.0, slope: -g, pull: -g }
     }
 
     fn floor(self, _: f64) -> f64 {
         f64::NEG_INFINITY
     }
 
-    /// It has come down from above, and its height is concave in tau.
+    /// Its height above the threshold, `p - tau g - m(tau)`, is concave in tau and not negative at 0: once negative, always negative.
     #[inline(always)]
-    fn is_gone(self, _: &Entry, _: f64) -> bool {
+    fn is_gone(self, _: &PathEntry, _: f64) -> bool {
         true
     }
 
@@ -94,9 +94,9 @@ impl Rule for Simplex {
     }
 }
 
-impl Rule for Cross {
+impl ThresholdRule for L1Rule {
     #[inline(always)]
-    fn entry(self, tau: f64, g: f64, p: f64) -> Entry {
+    fn entry(self, tau: f64, g: f64, p: f64) -> PathEntry {
         let (start, slope) = (self.turn(g, p), g.abs());
         let (upwards, downwards) = (slope - self.steepest, -slope - self.steepest);
         let ahead = start + times(tau, slope) >= 0.0;
@@ -105,16 +105,17 @@ impl Rule for Cross {
         let crossed = if ahead && start < 0.0 { 2.0 * start } else { 0.0 };
         let pull = if start < 0.0 { downwards } else { upwards };
         let side = if ahead { 1.0 } else { -1.0 };
-        Entry { start, weight: start.abs(), rise: crossed + drift, rate, drift, side, slope, pull }
+        PathEntry { start, weight: start.abs(), rise: crossed + drift, rate, drift, side, slope, pull }
     }
 
     fn floor(self, tau: f64) -> f64 {
         -tau * self.steepest
     }
 
-    /// As on the simplex, unless it has yet to pass 0: then it must be falling there.
+    /// As on the simplex, unless it has yet to pass 0. Its absolute value grows at the rate `|g|` from there, and what it is compared with,
+    /// `m + tau steepest`, at least at the rate `rising + steepest`, because `m` is convex in tau.
     #[inline(always)]
-    fn is_gone(self, e: &Entry, rising: f64) -> bool {
+    fn is_gone(self, e: &PathEntry, rising: f64) -> bool {
         e.start >= 0.0 || e.slope - self.steepest <= rising
     }
 

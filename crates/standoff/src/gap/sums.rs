@@ -8,6 +8,8 @@ use crate::simd::{self, Pass};
 const LANES: usize = 8;
 /// Terms computed before they are added.
 const CHUNK: usize = 32;
+/// The relative error of the differences of gradients, and of distances, that make up a bound.
+pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// At the path's point `s = s(tau)`, with a vector `n` that proves a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -47,6 +49,11 @@ impl Sums {
     /// There is no limit for `tau` to infinity: the gain is not bounded.
     pub(super) fn endless() -> Self {
         Self { length2: f64::INFINITY, support: f64::INFINITY, ..Self::default() }
+    }
+
+    /// The upper bound that `n` proves, with what rounding may have taken from it.
+    pub(super) fn bound(&self, radius: f64) -> f64 {
+        radius * self.residual2.sqrt() + self.support + self.doubt
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -183,12 +190,12 @@ impl Survey {
 
 /// Looks at a vector.
 pub(super) fn survey<R: Real>(v: &[R]) -> Survey {
-    simd::run(Look(v))
+    simd::run(SurveyPass(v))
 }
 
-struct Look<'a, R>(&'a [R]);
+struct SurveyPass<'a, R>(&'a [R]);
 
-impl<R: Real> Pass for Look<'_, R> {
+impl<R: Real> Pass for SurveyPass<'_, R> {
     type Output = Survey;
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Algorithm 3: accelerated projected gradient ascent with restarts.
 
-use super::{Regulariser, Stop, residual};
+use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::{Game, Oracle, Real, StopReason, ops};
 
 /// FISTA on `f_lambda(x, .)`, restarted every `restart` steps: each epoch halves the gap when
@@ -11,8 +11,6 @@ pub struct Accelerated<R> {
     pub step: f64,
     /// N.
     pub restart: u64,
-    /// K steps, or a residual.
-    pub stop: Stop,
     /// Let the extrapolated point leave Y, as printed; f may be undefined there.
     pub leave_the_set: bool,
     from: Vec<R>,
@@ -24,12 +22,11 @@ pub struct Accelerated<R> {
 
 impl<R: Real> Accelerated<R> {
     /// Scratch for `dim` coordinates.
-    pub fn new(step: f64, restart: u64, stop: Stop, dim: usize) -> Self {
+    pub fn new(step: f64, restart: u64, dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self {
             step,
             restart,
-            stop,
             leave_the_set: false,
             from: zero(),
             gradient: zero(),
@@ -39,34 +36,14 @@ impl<R: Real> Accelerated<R> {
         }
     }
 
-    /// Climbs from `y` at the x that `f` is fixed at.
-    pub fn run<G: Game<Real = R>>(
-        &mut self,
-        f: &mut Oracle<'_, G>,
-        y: &mut [R],
-        regulariser: &Regulariser<R>,
-    ) -> Result<(), StopReason> {
-        let epochs = match self.stop {
-            Stop::Steps(k) => k.checked_div(self.restart).map_or(0, |whole| whole.saturating_add(1)),
-            // N = 0, as printed for a game linear in y, makes no step at all.
-            Stop::Residual(_) if self.restart == 0 => 0,
-            Stop::Residual(_) => u64::MAX,
-        };
-        for _ in 0..epochs {
-            if self.epoch(f, y, regulariser)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// N steps from `y`; `true` when the residual is small enough.
+    /// N steps from `y`; the answer, when the residual is small enough.
     fn epoch<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
         y: &mut [R],
         regulariser: &Regulariser<R>,
-    ) -> Result<bool, StopReason> {
+        stop: Stop,
+    ) -> Result<Option<Answer>, StopReason> {
         let mut gamma = 1.0_f64;
         self.from.copy_from_slice(y);
         self.previous.copy_from_slice(y);
@@ -76,9 +53,9 @@ impl<R: Real> Accelerated<R> {
             regulariser.bend(&self.from, &mut self.gradient);
             ops::add_scaled(&mut self.next, &self.from, self.step, &self.gradient);
             f.y_set().project(&mut self.next);
-            if self.settled(f, regulariser)? {
+            if let Some(answer) = self.settled(f, regulariser, stop)? {
                 y.copy_from_slice(&self.next);
-                return Ok(true);
+                return Ok(Some(answer));
             }
             let gamma_next = 0.5 * (1.0 + (1.0 + 4.0 * gamma * gamma).sqrt());
             let momentum = (gamma - 1.0) / gamma_next;
@@ -93,28 +70,53 @@ impl<R: Real> Accelerated<R> {
             gamma = gamma_next;
         }
         y.copy_from_slice(&self.previous);
-        Ok(false)
+        Ok(None)
     }
 
-    /// Whether the step just made proves the answer. Its gradient is asked only when the step was so short that it will.
+    /// The answer, if the step just made proves it. Its gradient is asked only when the step was so short that it will.
     fn settled<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
         regulariser: &Regulariser<R>,
-    ) -> Result<bool, StopReason> {
+        stop: Stop,
+    ) -> Result<Option<Answer>, StopReason> {
         let moved = ops::distance(&self.next, &self.from);
         if !moved.is_finite() {
             return Err(StopReason::NonFinite);
         }
-        let Stop::Residual(tolerance) = self.stop else { return Ok(false) };
+        let Stop::Residual(tolerance) = stop else { return Ok(None) };
         // ||r|| <= (L22 + lambda + 1/step) * moved = 2 * moved/step.
         if moved / self.step > 0.5 * tolerance {
-            return Ok(false);
+            return Ok(None);
         }
-        f.grad_y(&self.next, &mut self.next_gradient);
+        let value = f.grad_y(&self.next, &mut self.next_gradient);
         regulariser.bend(&self.next, &mut self.next_gradient);
         let r = residual(&self.from, &self.gradient, &self.next, &self.next_gradient, self.step);
         // A step of zero length cannot be improved on in this arithmetic.
-        Ok(r <= tolerance || moved == 0.0)
+        let settled = r <= tolerance || moved == 0.0;
+        Ok(settled.then(|| Answer::Settled { value: regulariser.value(value, &self.next), residual: r }))
+    }
+}
+
+impl<G: Game> Inner<G> for Accelerated<G::Real> {
+    fn answer(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [G::Real],
+        regulariser: &Regulariser<G::Real>,
+        request: Request,
+    ) -> Result<Answer, StopReason> {
+        let epochs = match request.stop {
+            Stop::Steps(k) => k.checked_div(self.restart).map_or(0, |whole| whole.saturating_add(1)),
+            // N = 0, as printed for a game linear in y, makes no step at all.
+            Stop::Residual(_) if self.restart == 0 => 0,
+            Stop::Residual(_) => u64::MAX,
+        };
+        for _ in 0..epochs {
+            if let Some(answer) = self.epoch(f, y, regulariser, request.stop)? {
+                return Ok(answer);
+            }
+        }
+        Ok(Answer::UNPROVEN)
     }
 }

@@ -21,7 +21,8 @@
 //!
 //! where the first inequality is the strong concavity of F and the second is `<n, y - y+> <= 0`.
 
-use super::{Regulariser, residual};
+use super::{Answer, Inner, Regulariser, Request, Stop, residual};
+use crate::method::Visitor;
 use crate::{Game, Oracle, Real, StopReason, ops};
 
 /// Most steps for one answer that a method waits for.
@@ -48,25 +49,9 @@ impl Task {
     }
 }
 
-/// How y answered.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Answer {
-    /// `f_lambda` lies within `residual^2 / (2 lambda)` below its maximum (f concave in y).
-    Settled {
-        /// `f_lambda` at the answer.
-        value: f64,
-        /// The norm of the normal-cone residual there.
-        residual: f64,
-    },
-    /// The maximum exceeds the threshold, or the point is outside the domain of f.
-    Rejected,
-    /// The step size or the number of steps ran out; y is as far as it got.
-    Failed,
-}
-
 /// The ascent and its scratch. The step size is kept from one answer to the next.
 #[derive(Debug)]
-pub(crate) struct Adaptive<R> {
+pub struct Adaptive<R> {
     step: f64,
     first_step: f64,
     convex_somewhere: bool,
@@ -88,7 +73,8 @@ impl<R: Real> Adaptive<R> {
     /// Rounding in a value of size v is taken to be at most this times v.
     const NOISE: f64 = 900.0 * R::UNIT_ROUNDOFF;
 
-    pub(crate) fn new(dim: usize) -> Self {
+    /// Scratch for `dim` coordinates.
+    pub fn new(dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self {
             step: 0.0,
@@ -107,7 +93,7 @@ impl<R: Real> Adaptive<R> {
         self.convex_somewhere
     }
 
-    pub(crate) fn visit(&mut self, visitor: &mut dyn crate::methods::Visitor<R>) {
+    pub(crate) fn visit(&mut self, visitor: &mut dyn Visitor<R>) {
         visitor.scalar("inner_step", &mut self.step);
         visitor.scalar("inner_first_step", &mut self.first_step);
         let mut flag = u64::from(self.convex_somewhere);
@@ -324,5 +310,29 @@ impl<R: Real> Adaptive<R> {
         self.last.copy_from_slice(&self.next);
         m.t = t_next;
         m.fresh = false;
+    }
+}
+
+impl<G: Game> Inner<G> for Adaptive<G::Real> {
+    /// lambda must be positive.
+    fn answer(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [G::Real],
+        regulariser: &Regulariser<G::Real>,
+        request: Request,
+    ) -> Result<Answer, StopReason> {
+        let reject = request.reject;
+        match request.stop {
+            Stop::Residual(tolerance) => self.run(f, y, regulariser, Task { reject, ..Task::to(tolerance) }),
+            Stop::Steps(max_steps) => {
+                let answer = self.run(f, y, regulariser, Task { tolerance: 0.0, reject, max_steps })?;
+                Ok(if answer == Answer::Failed { Answer::UNPROVEN } else { answer })
+            }
+        }
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        Adaptive::visit(self, visitor);
     }
 }

@@ -1,15 +1,13 @@
 //! The inner loop of Algorithm 1: projected gradient ascent with a fixed step.
 
-use super::{Stop, residual};
+use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::{Game, Oracle, Real, StopReason, ops};
 
-/// `repeat y := P_Y(y + step * grad_y f(x, y))`.
+/// `repeat y := P_Y(y + step * grad_y f_lambda(x, y))`.
 #[derive(Debug)]
 pub struct Ascent<R> {
-    /// 1/L22.
+    /// `1/(L22 + lambda)`.
     pub step: f64,
-    /// When to stop.
-    pub stop: Stop,
     gradient: Vec<R>,
     next: Vec<R>,
     next_gradient: Vec<R>,
@@ -17,28 +15,27 @@ pub struct Ascent<R> {
 
 impl<R: Real> Ascent<R> {
     /// Scratch for `dim` coordinates.
-    pub fn new(step: f64, stop: Stop, dim: usize) -> Self {
+    pub fn new(step: f64, dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
-        Self { step, stop, gradient: zero(), next: zero(), next_gradient: zero() }
-    }
-
-    /// Climbs from `y` at the x that `f` is fixed at.
-    pub fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R]) -> Result<(), StopReason> {
-        match self.stop {
-            Stop::Steps(k) => self.count(f, y, k),
-            Stop::Residual(tolerance) => self.settle(f, y, tolerance),
-        }
+        Self { step, gradient: zero(), next: zero(), next_gradient: zero() }
     }
 
     /// Exactly `k` steps.
-    fn count<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R], k: u64) -> Result<(), StopReason> {
+    fn count<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [R],
+        regulariser: &Regulariser<R>,
+        k: u64,
+    ) -> Result<Answer, StopReason> {
         for _ in 0..k {
             f.budget()?;
             f.grad_y(y, &mut self.gradient);
+            regulariser.bend(y, &mut self.gradient);
             ops::axpy(self.step, &self.gradient, y);
             f.y_set().project(y);
         }
-        Ok(())
+        Ok(Answer::UNPROVEN)
     }
 
     /// Steps until the residual is small; the gradient at the last point is the residual's and the next step's at once.
@@ -46,24 +43,42 @@ impl<R: Real> Ascent<R> {
         &mut self,
         f: &mut Oracle<'_, G>,
         y: &mut [R],
+        regulariser: &Regulariser<R>,
         tolerance: f64,
-    ) -> Result<(), StopReason> {
+    ) -> Result<Answer, StopReason> {
         f.grad_y(y, &mut self.gradient);
+        regulariser.bend(y, &mut self.gradient);
         loop {
             f.budget()?;
             ops::add_scaled(&mut self.next, y, self.step, &self.gradient);
             f.y_set().project(&mut self.next);
-            f.grad_y(&self.next, &mut self.next_gradient);
+            let value = f.grad_y(&self.next, &mut self.next_gradient);
+            regulariser.bend(&self.next, &mut self.next_gradient);
             let r = residual(y, &self.gradient, &self.next, &self.next_gradient, self.step);
             let moved = *y != *self.next;
             y.copy_from_slice(&self.next);
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
             if r <= tolerance || !moved {
-                return Ok(());
+                return Ok(Answer::Settled { value: regulariser.value(value, y), residual: r });
             }
             if !r.is_finite() {
                 return Err(StopReason::NonFinite);
             }
+        }
+    }
+}
+
+impl<G: Game> Inner<G> for Ascent<G::Real> {
+    fn answer(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [G::Real],
+        regulariser: &Regulariser<G::Real>,
+        request: Request,
+    ) -> Result<Answer, StopReason> {
+        match request.stop {
+            Stop::Steps(k) => self.count(f, y, regulariser, k),
+            Stop::Residual(tolerance) => self.settle(f, y, regulariser, tolerance),
         }
     }
 }

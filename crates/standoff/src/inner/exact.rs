@@ -1,7 +1,7 @@
 //! The exact answer of a game that is linear in y.
 
-use super::Regulariser;
-use crate::{Game, Oracle, Real, ops};
+use super::{Answer, Inner, Regulariser, Request};
+use crate::{Game, Oracle, Real, StopReason, ops};
 
 /// `y = P_Y(centre + grad_y f / lambda)`: for f linear in y the gradient does not depend on y, so one gradient and one
 /// projection give the maximiser of `f_lambda`; with lambda = 0 it is a point of Y that is best for a linear function.
@@ -15,18 +15,34 @@ impl<R: Real> Exact<R> {
     pub fn new(dim: usize) -> Self {
         Self { gradient: vec![R::default(); dim] }
     }
+}
 
-    /// Replaces `y` by the maximiser, at the x that `f` is fixed at. `false` when there is none (lambda = 0, Y unbounded).
-    pub fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R], regulariser: &Regulariser<R>) -> bool {
-        f.grad_y(y, &mut self.gradient);
+impl<G: Game> Inner<G> for Exact<G::Real> {
+    /// Fails when there is no maximiser: lambda = 0 and Y unbounded.
+    fn answer(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [G::Real],
+        regulariser: &Regulariser<G::Real>,
+        _request: Request,
+    ) -> Result<Answer, StopReason> {
+        let at_y = f.grad_y(y, &mut self.gradient);
+        let at_zero = at_y - ops::dot(&self.gradient, y);
         if regulariser.lambda > 0.0 {
             ops::add_scaled(y, &regulariser.centre, 1.0 / regulariser.lambda, &self.gradient);
             f.y_set().project(y);
-            return true;
+            let value = regulariser.value(at_zero + ops::dot(&self.gradient, y), y);
+            return Ok(Answer::Settled { value, residual: 0.0 });
         }
         for g in &mut self.gradient {
-            *g = R::from_f64(-g.to_f64());
+            *g = Real::from_f64(-g.to_f64());
         }
-        f.y_set().minimise_linear(&self.gradient, y)
+        if !ops::all_finite(&self.gradient) {
+            return Ok(Answer::Rejected);
+        }
+        if !f.y_set().minimise_linear(&self.gradient, y) {
+            return Ok(Answer::Failed);
+        }
+        Ok(Answer::Settled { value: at_zero - ops::dot(&self.gradient, y), residual: 0.0 })
     }
 }

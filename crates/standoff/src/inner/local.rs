@@ -4,18 +4,24 @@
 //! The test compares gradients because differences of values drown in rounding near the maximum. In the imitation of a
 //! linear-quadratic regulator f is smooth and PL only on sublevel sets of stabilising gains: an infinite value shortens the step.
 
-use super::residual;
-use crate::plan::tightened_tolerance;
+use super::{Answer, Inner, Regulariser, Request, Stop, residual};
+use crate::method::Visitor;
+use crate::plan::{Reach, tightened_tolerance};
 use crate::{Constants, Game, Oracle, Real, StopReason, ops};
 
 /// Factor by which an accepted step grows, so that it can follow a curvature that falls.
 pub(crate) const GROWTH: f64 = 1.2;
 
+/// `eps` is for steps of length at most 1; a method that asks for longer ones divides it by their length.
+const UNIT: Reach = Reach { x: 1.0, y: 1.0 };
+
 /// The ascent, its scratch, and the constants it has seen so far.
 #[derive(Debug)]
-pub(crate) struct LocalAscent<R> {
+pub struct LocalAscent<R> {
     step: f64,
     eps: f64,
+    /// A residual asked for that may be smaller than the one that `eps` needs.
+    asked: f64,
     /// The smallest curvature met along a step: a local PL constant.
     mu: f64,
     /// The largest change of `grad_y` per change of x.
@@ -31,11 +37,12 @@ impl<R: Real> LocalAscent<R> {
     pub(crate) const NOISE: f64 = 900.0 * R::UNIT_ROUNDOFF;
 
     /// For a certificate of `eps` and `dim` coordinates.
-    pub(crate) fn new(eps: f64, dim: usize) -> Self {
+    pub fn new(eps: f64, dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self {
             step: 0.0,
             eps,
+            asked: f64::INFINITY,
             mu: f64::INFINITY,
             l12: 0.0,
             value: f64::NAN,
@@ -57,7 +64,9 @@ impl<R: Real> LocalAscent<R> {
 
     /// The residual to reach: `min(eps/4, mu (eps/12)/L12)`, as with constants, from the local ones.
     fn tolerance(&self) -> f64 {
-        tightened_tolerance(&Constants { l12: self.l12, ..Constants::default() }, self.mu, self.eps)
+        let for_eps =
+            tightened_tolerance(&Constants { l12: self.l12, ..Constants::default() }, self.mu, self.eps, UNIT);
+        if self.asked < for_eps { self.asked } else { for_eps }
     }
 
     /// A bound on how far the value at the answer lies below the maximum.
@@ -79,12 +88,12 @@ impl<R: Real> LocalAscent<R> {
         }
     }
 
-    /// Climbs from the `y` that [`begin`](Self::begin) looked at until the residual is small.
-    pub(crate) fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R]) -> Result<(), StopReason> {
+    /// Climbs from the `y` that [`begin`](Self::begin) looked at until the residual is small, and returns the residual.
+    pub(crate) fn climb<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R]) -> Result<f64, StopReason> {
         let size = ops::norm(&self.gradient);
         // The gradient itself is a residual: its multiplier is 0.
         if size <= self.tolerance() {
-            return Ok(());
+            return Ok(size);
         }
         if self.step == 0.0 {
             // The first trial has length 1.
@@ -101,7 +110,7 @@ impl<R: Real> LocalAscent<R> {
                 if still {
                     // No step is short enough: rounding decides here. The certificate judges y; the next ascent looks for a new step.
                     self.step = 0.0;
-                    return Ok(());
+                    return Ok(f64::INFINITY);
                 }
                 self.step *= 0.5;
                 continue;
@@ -112,7 +121,7 @@ impl<R: Real> LocalAscent<R> {
             std::mem::swap(&mut self.gradient, &mut self.next_gradient);
             self.value = value;
             if r <= self.tolerance() || still {
-                return Ok(());
+                return Ok(r);
             }
             self.step *= GROWTH;
         }
@@ -139,11 +148,35 @@ impl<R: Real> LocalAscent<R> {
         }
     }
 
-    pub(crate) fn visit(&mut self, visitor: &mut dyn crate::methods::Visitor<R>) {
+    pub(crate) fn show(&mut self, visitor: &mut dyn Visitor<R>) {
         visitor.scalar("inner_step", &mut self.step);
         visitor.scalar("inner_mu", &mut self.mu);
         visitor.scalar("inner_l12", &mut self.l12);
         visitor.scalar("inner_value", &mut self.value);
         visitor.vector("inner_gradient", &mut self.gradient);
+    }
+}
+
+impl<G: Game> Inner<G> for LocalAscent<G::Real> {
+    /// Climbs f itself; it has no regulariser, because the step follows the curvature of f.
+    fn answer(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &mut [G::Real],
+        _regulariser: &Regulariser<G::Real>,
+        request: Request,
+    ) -> Result<Answer, StopReason> {
+        if let Stop::Residual(tolerance) = request.stop {
+            self.asked = tolerance;
+        }
+        if !self.begin(f, y) {
+            return Ok(Answer::Rejected);
+        }
+        let residual = self.climb(f, y)?;
+        Ok(Answer::Settled { value: self.value, residual })
+    }
+
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
+        self.show(visitor);
     }
 }

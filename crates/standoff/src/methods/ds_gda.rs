@@ -4,14 +4,78 @@
 //! T. Zheng, L. Zhu, A. M.-C. So, J. Blanchet, J. Li, "Universal gradient descent ascent method for nonconvex-nonconcave minimax
 //! optimization", NeurIPS 2023.
 
-use super::given::Given;
+use super::given::{Given, share};
 use super::step::{ascend, descend, follow, pull, slope_x, slope_y, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+use super::{Method, NamedParameters, Visitor};
+use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
-/// With `F(x, y; z, v) = f(x, y) + (r1/2)||x - z||^2 - (r2/2)||y - v||^2`:
+/// Doubly smoothed descent ascent: with `F(x, y; z, v) = f(x, y) + (r1/2)||x - z||^2 - (r2/2)||y - v||^2`,
 /// `x+ = P_X(x - c grad_x F(x, y; z, v));  y+ = P_Y(y + a grad_y F(x+, y; z, v));  z+ = z + b (x+ - z);  v+ = v + m (y+ - v)`.
-pub struct DsGda<G: Game> {
+///
+/// The paper sets all six by hand, game by game. The defaults are one rule, with `L = max(L11, L22) + L12`, found by a
+/// search for what solves all the published limit cycles in the zoo from four starts each; nothing is proven of it. `r2` has
+/// to make y's side just concave and no more, because it is the strength of y's answer that must hold x in place of `r1`; y
+/// moves 7.5 times as fast as x, and `a (L22 + r2) < 2` keeps its step stable whatever the game.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::DsGda;
+///
+/// let method = DsGda { r1: Some(0.1), r2: Some(0.3), c: Some(0.05), a: Some(0.4), ..DsGda::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DsGda {
+    /// The weight that holds x to its anchor; by default `L/25`.
+    pub r1: Option<f64>,
+    /// The weight that holds y to its anchor; by default `L/8`.
+    pub r2: Option<f64>,
+    /// The step in x; by default `1/(5L)`.
+    pub c: Option<f64>,
+    /// The step in y; by default `3/(2L)`.
+    pub a: Option<f64>,
+    /// The share by which x's anchor follows, in `(0, 1]`; by default 0.0005.
+    pub b: f64,
+    /// The share by which y's anchor follows, in `(0, 1]`; by default 0.001.
+    pub m: f64,
+    /// Constants of the game, for the defaults.
+    pub constants: Option<Constants>,
+}
+
+impl Default for DsGda {
+    fn default() -> Self {
+        Self { r1: None, r2: None, c: None, a: None, b: 5e-4, m: 1e-3, constants: None }
+    }
+}
+
+impl DsGda {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self {
+            r1: given.get("r1"),
+            r2: given.get("r2"),
+            c: given.get("c"),
+            a: given.get("a"),
+            b: given.or("b", Self::default().b),
+            m: given.or("m", Self::default().m),
+            constants: given.constants,
+        })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("ds-gda", &self.constants, goal)?;
+        let r1 = given.positive("r1", self.r1, || Ok(given.smoothness()? / 25.0))?;
+        let r2 = given.positive("r2", self.r2, || Ok(given.smoothness()? / 8.0))?;
+        let c = given.positive("c", self.c, || Ok(0.2 / given.smoothness()?))?;
+        let a = given.positive("a", self.a, || Ok(1.5 / given.smoothness()?))?;
+        let (b, m) = (share("b", self.b)?, share("m", self.m)?);
+        Ok(Box::new(DsGdaRun { r1, r2, c, a, b, m, started: 0, anchor: zeros(game), g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct DsGdaRun<G: Game> {
     r1: f64,
     r2: f64,
     c: f64,
@@ -23,26 +87,7 @@ pub struct DsGda<G: Game> {
     g: Point<G::Real>,
 }
 
-impl<G: Game> DsGda<G> {
-    /// Parameters `r1`, `r2`, `c`, `a`, `b`, `m`; without them, constants.
-    ///
-    /// The paper sets all six by hand, game by game. The defaults are one rule, with `L = max(L11, L22) + L12`, found by a
-    /// search for what solves all the published limit cycles in the zoo from four starts each; nothing is proven of it. `r2` has
-    /// to make y's side just concave and no more, because it is the strength of y's answer that must hold x in place of `r1`; y
-    /// moves 7.5 times as fast as x, and `a (L22 + r2) < 2` keeps its step stable whatever the game.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("ds-gda", choice, settings)?;
-        let r1 = given.positive("r1", || Ok(given.smoothness()? / 25.0))?;
-        let r2 = given.positive("r2", || Ok(given.smoothness()? / 8.0))?;
-        let c = given.positive("c", || Ok(0.2 / given.smoothness()?))?;
-        let a = given.positive("a", || Ok(1.5 / given.smoothness()?))?;
-        let b = given.share("b", 5e-4)?;
-        let m = given.share("m", 1e-3)?;
-        Ok(Self { r1, r2, c, a, b, m, started: 0, anchor: zeros(game), g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for DsGda<G> {
+impl<G: Game> Method<G> for DsGdaRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.started == 0 {
             self.started = 1;

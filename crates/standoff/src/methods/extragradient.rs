@@ -4,10 +4,10 @@
 //! E. N. Khobotov, "Modification of the extra-gradient method for solving variational inequalities and certain optimization
 //! problems", USSR Computational Mathematics and Mathematical Physics 27, 1987.
 
-use super::given::Given;
+use super::given::positive;
 use super::step::{ascend, descend, gradients, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Real, Settings, StopReason, ops};
+use super::{Method, NamedParameters, Visitor};
+use crate::{Error, Game, Goal, Oracle, Point, Real, StopReason, ops};
 
 /// The step may look ahead only as far as `h ||F(z') - F(z)|| <= LOOK ||z' - z||`.
 pub(super) const LOOK: f64 = 0.7;
@@ -18,8 +18,37 @@ pub(super) const GROW: f64 = 1.1;
 const LONGEST: f64 = 1e10;
 pub(super) const SHORTEST: f64 = 1e-30;
 
-/// `z' = P(z - h F(z));  z+ = P(z - h F(z'))`, where `F = (grad_x f, -grad_y f)`.
-pub struct Extragradient<G: Game> {
+/// Extragradient: `z' = P(z - h F(z));  z+ = P(z - h F(z'))`, where `F = (grad_x f, -grad_y f)`.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::Extragradient;
+///
+/// let method = Extragradient { step: Some(0.1), ..Extragradient::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Extragradient {
+    /// A fixed step h; by default h is found at each step.
+    pub step: Option<f64>,
+}
+
+impl Extragradient {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self { step: given.get("step") })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, _goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let fixed = self.step.is_some();
+        let step = self.step.map_or(Ok(0.0), |step| positive("step", step))?;
+        Ok(Box::new(ExtragradientRun { step, fixed, ahead: zeros(game), g: zeros(game), g_ahead: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct ExtragradientRun<G: Game> {
     /// 0 before the first step.
     step: f64,
     fixed: bool,
@@ -28,15 +57,7 @@ pub struct Extragradient<G: Game> {
     g_ahead: Point<G::Real>,
 }
 
-impl<G: Game> Extragradient<G> {
-    /// Parameter `step`: a fixed step instead of the adaptive one.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("extragradient", choice, settings)?;
-        let fixed = given.has("step");
-        let step = if fixed { given.positive("step", || Ok(1.0))? } else { 0.0 };
-        Ok(Self { step, fixed, ahead: zeros(game), g: zeros(game), g_ahead: zeros(game) })
-    }
-
+impl<G: Game> ExtragradientRun<G> {
     /// `z' = P(z - h F(z))`, and `F(z')`.
     fn look(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) {
         self.ahead.copy_from(z);
@@ -55,7 +76,7 @@ impl<G: Game> Extragradient<G> {
     }
 }
 
-impl<G: Game> Method<G> for Extragradient<G> {
+impl<G: Game> Method<G> for ExtragradientRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         gradients(f, z, &mut self.g);
         if self.step == 0.0 {

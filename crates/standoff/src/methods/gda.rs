@@ -4,35 +4,55 @@
 
 use super::given::Given;
 use super::step::{ascend, descend, gradients, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+use super::{Method, NamedParameters};
+use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
-/// `x+ = P_X(x - h grad_x f(x, y));  y+ = P_Y(y + h grad_y f(x, y))`.
-pub struct Gda<G: Game> {
+/// Simultaneous gradient descent ascent: `x+ = P_X(x - h grad_x f(x, y));  y+ = P_Y(y + h grad_y f(x, y))`.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::Gda;
+///
+/// let method = Gda { step: Some(0.1), ..Gda::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Gda {
+    /// The step h; by default `mu/L^2`, or `1/(2L)` without mu, where `L = max(L11, L22) + L12`.
+    pub step: Option<f64>,
+    /// Constants of the game, for the defaults.
+    pub constants: Option<Constants>,
+}
+
+impl Gda {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self { step: given.get("step"), constants: given.constants })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("gda", &self.constants, goal)?;
+        // Linear convergence on strongly monotone games needs h <= mu/L^2.
+        let step = given.positive("step", self.step, || {
+            let l = given.smoothness()?;
+            Ok(given.mu().map_or(0.5 / l, |mu| mu / (l * l)))
+        })?;
+        Ok(Box::new(GdaRun { step, g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct GdaRun<G: Game> {
     step: f64,
     g: Point<G::Real>,
 }
 
-impl<G: Game> Gda<G> {
-    /// Parameter `step`; without it, constants.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("gda", choice, settings)?;
-        // Linear convergence on strongly monotone games needs h <= mu/L^2.
-        let step = given.positive("step", || {
-            let l = given.smoothness()?;
-            Ok(given.mu().map_or(0.5 / l, |mu| mu / (l * l)))
-        })?;
-        Ok(Self { step, g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for Gda<G> {
+impl<G: Game> Method<G> for GdaRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         gradients(f, z, &mut self.g);
         descend(f, &mut z.x, self.step, &self.g.x);
         ascend(f, &mut z.y, self.step, &self.g.y);
         Ok(())
     }
-
-    fn visit(&mut self, _visitor: &mut dyn Visitor<G::Real>) {}
 }

@@ -1,76 +1,36 @@
-//! What a method was given: parameters first, defaults from the game's constants next. A constant is asked for only when a
-//! default needs it.
+//! The one place where parameters are checked and defaults are derived: what was given first, the game's constants next. A constant
+//! is asked for only when a default needs it.
 
-use super::{Choice, METHODS, Params};
-use crate::{Constants, Error, Game, Settings};
+use crate::plan::Reach;
+use crate::{Constants, Error, Game, Goal};
 
-/// The parameters and constants of one method.
+/// The constants and the goal that one method is built with.
 pub(super) struct Given<'c> {
     method: &'static str,
-    params: Params<'c>,
     constants: Option<&'c Constants>,
-    /// The accuracy asked for.
-    pub(super) eps: f64,
+    goal: Goal,
 }
 
 impl<'c> Given<'c> {
-    /// Refuses parameters that the method's line in the table does not list.
-    pub(super) fn new(method: &'static str, choice: &'c Choice, settings: &Settings) -> Result<Self, Error> {
-        let listed = METHODS.iter().find(|m| m.name == method).map_or(&[][..], |m| m.params);
-        let known: Vec<&str> = listed.iter().map(|p| p.0).collect();
-        let params = Params::new(method, choice, &known)?;
-        Ok(Self { method, params, constants: choice.constants.as_ref(), eps: settings.eps })
+    /// Refuses constants that are negative or NaN.
+    pub(super) fn new(method: &'static str, constants: &'c Option<Constants>, goal: Goal) -> Result<Self, Error> {
+        constants.as_ref().map_or(Ok(()), Constants::check)?;
+        Ok(Self { method, constants: constants.as_ref(), goal })
     }
 
     /// A positive number: as given, or the default.
     pub(super) fn positive(
         &self,
         name: &'static str,
+        given: Option<f64>,
         default: impl FnOnce() -> Result<f64, Error>,
     ) -> Result<f64, Error> {
-        self.between(name, f64::MAX, "a positive number", default)
-    }
-
-    /// A number in `(0, 1]`: as given, or the default.
-    pub(super) fn share(&self, name: &'static str, default: f64) -> Result<f64, Error> {
-        self.between(name, 1.0, "more than 0 and at most 1", || Ok(default))
-    }
-
-    /// A switch, 0 or 1; off by default.
-    pub(super) fn switch(&self, name: &'static str) -> Result<bool, Error> {
-        match self.params.get(name, 0.0) {
-            0.0 => Ok(false),
-            1.0 => Ok(true),
-            value => Err(Error::Setting { name, value, want: "0 or 1" }),
-        }
-    }
-
-    /// A number strictly between -1 and 1: as given, or the default.
-    pub(super) fn momentum(&self, name: &'static str, default: f64) -> Result<f64, Error> {
-        let value = self.params.get(name, default);
-        let fine = value > -1.0 && value < 1.0;
-        if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "between -1 and 1" }) }
-    }
-
-    fn between(
-        &self,
-        name: &'static str,
-        most: f64,
-        want: &'static str,
-        default: impl FnOnce() -> Result<f64, Error>,
-    ) -> Result<f64, Error> {
-        let value = self.params.given(name).map_or_else(default, Ok)?;
-        if value > 0.0 && value <= most { Ok(value) } else { Err(Error::Setting { name, value, want }) }
-    }
-
-    /// Whether a parameter was given.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.params.given(name).is_some()
+        positive(name, given.map_or_else(default, Ok)?)
     }
 
     /// All constants.
     pub(super) fn constants(&self) -> Result<&'c Constants, Error> {
-        self.constants.ok_or_else(|| self.missing("the constants L11, L12 and L22"))
+        self.constants.ok_or_else(|| self.missing("the constants L11, L12, L22 (and mu, where it assumes one)"))
     }
 
     /// `L = max(L11, L22) + L12`, a Lipschitz constant of `(grad_x f, -grad_y f)`.
@@ -102,8 +62,39 @@ impl<'c> Given<'c> {
         Err(Error::Unsuitable { method: self.method, why: why.into() })
     }
 
-    /// The error for a constant that nobody gave.
+    /// The longest steps that the certificate considers in X and Y.
+    pub(super) fn reach<G: Game>(&self, game: &G) -> Reach {
+        let diameter = |of_set: f64, radius: Option<f64>| match radius {
+            Some(radius) if 2.0 * radius < of_set => 2.0 * radius,
+            _ => of_set,
+        };
+        let (x, y) = (game.x_set().diameter_bound(), game.y_set().diameter_bound());
+        let known = |of: fn(&Constants) -> Option<f64>| self.constants.and_then(of);
+        Reach {
+            x: self.goal.reach(diameter(x, known(|c| c.radius_x))),
+            y: self.goal.reach(diameter(y, known(|c| c.radius_y))),
+        }
+    }
+
+    /// The weight of a regulariser that costs Y at most `eps/2`: `lambda ||y - centre||` times the length of a step.
+    pub(super) fn lambda<G: Game>(&self, game: &G, centre: &[G::Real]) -> Result<f64, Error> {
+        Ok(self.goal.eps / (2.0 * self.radius_y(game, centre)? * self.reach(game).y))
+    }
+
+    /// The error for a constant that was not given.
     pub(super) fn missing(&self, constant: &'static str) -> Error {
         Error::MissingConstant { method: self.method, constant }
     }
+}
+
+/// A positive number.
+pub(super) fn positive(name: &'static str, value: f64) -> Result<f64, Error> {
+    let fine = value > 0.0 && value.is_finite();
+    if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
+}
+
+/// A number in `(0, 1]`.
+pub(super) fn share(name: &'static str, value: f64) -> Result<f64, Error> {
+    let fine = value > 0.0 && value <= 1.0;
+    if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "more than 0 and at most 1" }) }
 }

@@ -6,14 +6,66 @@
 
 use super::given::Given;
 use super::step::{ascend, descend, slope_x, slope_y, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason, ops};
+use super::{Method, NamedParameters, Visitor};
+use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason, ops};
 
-/// `x+ = P_X(x - grad_x f(x, y)/beta_r);  y+ = P_Y((y + rho grad_y f(x+, y)) / (1 + rho gamma_r))`.
+/// Hybrid block successive approximation: `x+ = P_X(x - grad_x f(x, y)/beta_r);  y+ = P_Y((y + rho grad_y f(x+, y)) / (1 + rho gamma_r))`.
 ///
 /// Strongly concave in y: `beta_r = beta` and `gamma_r = 0`. Merely concave: `beta_r = beta sqrt(r)` and
-/// `gamma_r = gamma/(rho r^(1/4))`.
-pub struct HiBsa<G: Game> {
+/// `gamma_r = gamma/(rho r^(1/4))`. The defaults are of the paper's form, its factors recalled.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::HiBsa;
+///
+/// let method = HiBsa { beta: Some(10.0), rho: Some(0.1), ..HiBsa::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct HiBsa {
+    /// By default `L11 + L12^2 (2/(mu^2 rho) + rho/2)`, or `L = max(L11, L22) + L12` without mu.
+    pub beta: Option<f64>,
+    /// By default `mu/(4 L22^2)`, or `1/L` without mu.
+    pub rho: Option<f64>,
+    /// By default 0 with mu, else 1. Given, f is taken to be merely concave in y.
+    pub gamma: Option<f64>,
+    /// Constants of the game, for the defaults.
+    pub constants: Option<Constants>,
+}
+
+impl HiBsa {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self {
+            beta: given.get("beta"),
+            rho: given.get("rho"),
+            gamma: given.get("gamma"),
+            constants: given.constants,
+        })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("hibsa", &self.constants, goal)?;
+        let strong = given.mu().filter(|_| self.gamma.is_none());
+        let rho = given.positive("rho", self.rho, || match strong {
+            Some(mu) => Ok(mu / (4.0 * given.constants()?.l22.powi(2))),
+            None => Ok(1.0 / given.smoothness()?),
+        })?;
+        let beta = given.positive("beta", self.beta, || match strong {
+            Some(mu) => {
+                let c = given.constants()?;
+                Ok(c.l11 + c.l12 * c.l12 * (2.0 / (mu * mu * rho) + 0.5 * rho))
+            }
+            None => given.smoothness(),
+        })?;
+        let gamma = if strong.is_some() { 0.0 } else { given.positive("gamma", self.gamma, || Ok(1.0))? };
+        Ok(Box::new(HiBsaRun { beta, rho, gamma, round: 0, g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct HiBsaRun<G: Game> {
     beta: f64,
     rho: f64,
     /// 0 where y's side is strongly concave.
@@ -22,28 +74,7 @@ pub struct HiBsa<G: Game> {
     g: Point<G::Real>,
 }
 
-impl<G: Game> HiBsa<G> {
-    /// Parameters `beta`, `rho`, `gamma`; without them, constants. Their defaults are of the paper's form, its factors recalled.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("hibsa", choice, settings)?;
-        let strong = given.mu().filter(|_| !given.has("gamma"));
-        let rho = given.positive("rho", || match strong {
-            Some(mu) => Ok(mu / (4.0 * given.constants()?.l22.powi(2))),
-            None => Ok(1.0 / given.smoothness()?),
-        })?;
-        let beta = given.positive("beta", || match strong {
-            Some(mu) => {
-                let c = given.constants()?;
-                Ok(c.l11 + c.l12 * c.l12 * (2.0 / (mu * mu * rho) + 0.5 * rho))
-            }
-            None => given.smoothness(),
-        })?;
-        let gamma = if strong.is_some() { 0.0 } else { given.positive("gamma", || Ok(1.0))? };
-        Ok(Self { beta, rho, gamma, round: 0, g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for HiBsa<G> {
+impl<G: Game> Method<G> for HiBsaRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         self.round += 1;
         let r = self.round as f64;

@@ -7,10 +7,10 @@
 use super::step::zeros;
 use super::{Method, Visitor};
 use crate::inner::{GROWTH, LocalAscent};
-use crate::{Diagnosis, Game, Need, Oracle, Point, Settings, StopReason, ops};
+use crate::{Diagnosis, Game, Need, Oracle, Point, StopReason, ops};
 
 /// `y := ascent from y to a residual;  x := P_X(x - step * grad_x f(x, y))`, both steps found by backtracking.
-pub struct LocalMultistep<G: Game> {
+pub(super) struct LocalMultistep<G: Game> {
     inner: LocalAscent<G::Real>,
     eps: f64,
     step: f64,
@@ -25,10 +25,10 @@ pub struct LocalMultistep<G: Game> {
 
 impl<G: Game> LocalMultistep<G> {
     /// Needs no constants; f must be PL (or strongly concave) in y around the iterates, and its gradients exact.
-    pub fn new(game: &G, settings: &Settings) -> Self {
+    pub(super) fn new(game: &G, eps: f64) -> Self {
         Self {
-            inner: LocalAscent::new(settings.eps, game.y_set().dim()),
-            eps: settings.eps,
+            inner: LocalAscent::new(eps, game.y_set().dim()),
+            eps,
             step: 0.0,
             slope: zeros(game).x,
             from: zeros(game),
@@ -55,7 +55,7 @@ impl<G: Game> LocalMultistep<G> {
         if self.left && moved > 0.0 {
             self.inner.learn_l12(&self.from_slopes.y, moved);
         }
-        self.inner.run(f, &mut z.y)?;
+        self.inner.climb(f, &mut z.y)?;
         let value = f.grad_x(&z.y, &mut self.slope);
         if !(value.is_finite() && ops::all_finite(&self.slope)) {
             return Ok(false);
@@ -108,7 +108,7 @@ impl<G: Game> Method<G> for LocalMultistep<G> {
     }
 
     fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
-        self.inner.visit(visitor);
+        self.inner.show(visitor);
         visitor.scalar("step", &mut self.step);
         visitor.vector("slope", &mut self.slope);
         visitor.vector("from_x", &mut self.from.x);

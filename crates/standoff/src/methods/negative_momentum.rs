@@ -5,11 +5,54 @@
 
 use super::given::Given;
 use super::step::{ascend, descend, pull, slope_x, slope_y, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+use super::{Method, NamedParameters, Visitor};
+use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
-/// `x+ = P_X(x - h grad_x f(x, y) + b (x - x_old));  y+ = P_Y(y + h grad_y f(x+, y) + b (y - y_old))`, with `b < 0`.
-pub struct NegativeMomentum<G: Game> {
+/// Negative momentum: `x+ = P_X(x - h grad_x f(x, y) + b (x - x_old));  y+ = P_Y(y + h grad_y f(x+, y) + b (y - y_old))`, with `b < 0`.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::NegativeMomentum;
+///
+/// let method = NegativeMomentum { step: Some(0.1), ..NegativeMomentum::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NegativeMomentum {
+    /// The step h; by default `1/(2L)`, where `L = max(L11, L22) + L12`.
+    pub step: Option<f64>,
+    /// The momentum b, between -1 and 1; by default `-1/2`.
+    pub beta: f64,
+    /// Constants of the game, for the defaults.
+    pub constants: Option<Constants>,
+}
+
+impl Default for NegativeMomentum {
+    fn default() -> Self {
+        Self { step: None, beta: -0.5, constants: None }
+    }
+}
+
+impl NegativeMomentum {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self { step: given.get("step"), beta: given.or("beta", Self::default().beta), constants: given.constants })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("negative-momentum", &self.constants, goal)?;
+        let step = given.positive("step", self.step, || Ok(0.5 / given.smoothness()?))?;
+        let beta = self.beta;
+        if !(beta > -1.0 && beta < 1.0) {
+            return Err(Error::Setting { name: "beta", value: beta, want: "between -1 and 1" });
+        }
+        Ok(Box::new(NegativeMomentumRun { step, beta, started: 0, old: zeros(game), now: zeros(game), g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct NegativeMomentumRun<G: Game> {
     step: f64,
     beta: f64,
     started: u64,
@@ -18,17 +61,7 @@ pub struct NegativeMomentum<G: Game> {
     g: Point<G::Real>,
 }
 
-impl<G: Game> NegativeMomentum<G> {
-    /// Parameters `step`, `beta`; without `step`, constants.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("negative-momentum", choice, settings)?;
-        let step = given.positive("step", || Ok(0.5 / given.smoothness()?))?;
-        let beta = given.momentum("beta", -0.5)?;
-        Ok(Self { step, beta, started: 0, old: zeros(game), now: zeros(game), g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for NegativeMomentum<G> {
+impl<G: Game> Method<G> for NegativeMomentumRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.started == 0 {
             self.started = 1;

@@ -4,29 +4,51 @@
 
 use super::given::Given;
 use super::step::{ascend, descend, gradients, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+use super::{Method, NamedParameters, Visitor};
+use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
-/// `v+ = P(v - h F(z));  z+ = P(v+ - h F(z))`, where `F = (grad_x f, -grad_y f)`.
+/// Optimistic gradient descent ascent: `v+ = P(v - h F(z));  z+ = P(v+ - h F(z))`, where `F = (grad_x f, -grad_y f)`.
 ///
 /// Without constraints that is `z+ = z - 2h F(z) + h F(z_previous)`.
-pub struct Optimistic<G: Game> {
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::Optimistic;
+///
+/// let method = Optimistic { step: Some(0.1), ..Optimistic::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Optimistic {
+    /// The step h; by default `1/(4L)`, where `L = max(L11, L22) + L12`.
+    pub step: Option<f64>,
+    /// Constants of the game, for the defaults.
+    pub constants: Option<Constants>,
+}
+
+impl Optimistic {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self { step: given.get("step"), constants: given.constants })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("ogda", &self.constants, goal)?;
+        let step = given.positive("step", self.step, || Ok(0.25 / given.smoothness()?))?;
+        Ok(Box::new(OptimisticRun { step, started: 0, v: zeros(game), g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct OptimisticRun<G: Game> {
     step: f64,
     started: u64,
     v: Point<G::Real>,
     g: Point<G::Real>,
 }
 
-impl<G: Game> Optimistic<G> {
-    /// Parameter `step`; without it, constants.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("ogda", choice, settings)?;
-        let step = given.positive("step", || Ok(0.25 / given.smoothness()?))?;
-        Ok(Self { step, started: 0, v: zeros(game), g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for Optimistic<G> {
+impl<G: Game> Method<G> for OptimisticRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.started == 0 {
             self.started = 1;

@@ -4,15 +4,50 @@
 //! minimax optimization", arXiv 2602.14185, 2026.
 
 use super::given::Given;
-use super::smoothed_gda::Smoothing;
+use super::smoothed_gda::{SmoothedGda, Smoothing};
 use super::step::{ascend, descend, follow, pull, slope_x, slope_y, zeros};
-use super::{Method, Visitor};
+use super::{Method, NamedParameters, Visitor};
 use crate::inner::Regulariser;
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+use crate::{Error, Game, Goal, Oracle, Point, StopReason};
 
-/// With `K(x, z; y) = f(x, y) + (p/2)||x - z||^2 - (lambda/2)||y - centre||^2`:
+/// Perturbed smoothed descent ascent: with `K(x, z; y) = f(x, y) + (p/2)||x - z||^2 - (lambda/2)||y - centre||^2`,
 /// `x+ = P_X(x - c grad_x K(x, z; y));  y+ = P_Y(y + a grad_y K(x+, z; y));  z+ = z + b (x+ - z)`.
-pub struct PerturbedSmoothedGda<G: Game> {
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::PerturbedSmoothedGda;
+///
+/// let method = PerturbedSmoothedGda { lambda: Some(1e-3), ..PerturbedSmoothedGda::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PerturbedSmoothedGda {
+    /// The smoothing, with the game's constants.
+    pub smoothed: SmoothedGda,
+    /// The weight that holds y to the centre of Y; by default `eps/(2 radius_y)`, which needs a bounded Y.
+    pub lambda: Option<f64>,
+}
+
+impl PerturbedSmoothedGda {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self { smoothed: SmoothedGda::named(given)?, lambda: given.get("lambda") })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("perturbed-smoothed-gda", &self.smoothed.constants, goal)?;
+        let k = self.smoothed.smoothing(&given)?;
+        let centre = game.y_set().centre();
+        // At most eps/2 of Y's gap is the perturbation's.
+        let lambda = given.positive("lambda", self.lambda, || given.lambda(game, &centre))?;
+        let perturbation = Regulariser { lambda, centre };
+        Ok(Box::new(PerturbedSmoothedGdaRun { k, perturbation, started: 0, anchor: zeros(game).x, g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct PerturbedSmoothedGdaRun<G: Game> {
     k: Smoothing,
     perturbation: Regulariser<G::Real>,
     started: u64,
@@ -20,20 +55,7 @@ pub struct PerturbedSmoothedGda<G: Game> {
     g: Point<G::Real>,
 }
 
-impl<G: Game> PerturbedSmoothedGda<G> {
-    /// Parameters `p`, `c`, `a`, `b`, `lambda`; without them, constants and a bounded Y.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("perturbed-smoothed-gda", choice, settings)?;
-        let k = Smoothing::new(&given)?;
-        let centre = game.y_set().centre();
-        // At most eps/2 of Y's gap is the perturbation's.
-        let lambda = given.positive("lambda", || Ok(given.eps / (2.0 * given.radius_y(game, &centre)?)))?;
-        let perturbation = Regulariser { lambda, centre };
-        Ok(Self { k, perturbation, started: 0, anchor: zeros(game).x, g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for PerturbedSmoothedGda<G> {
+impl<G: Game> Method<G> for PerturbedSmoothedGdaRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.started == 0 {
             self.started = 1;

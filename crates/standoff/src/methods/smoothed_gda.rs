@@ -3,10 +3,10 @@
 //! J. Zhang, P. Xiao, R. Sun, Z.-Q. Luo, "A single-loop smoothed gradient descent-ascent algorithm for nonconvex-concave
 //! min-max problems", NeurIPS 2020.
 
-use super::given::Given;
+use super::given::{Given, share};
 use super::step::{ascend, descend, follow, pull, slope_x, slope_y, zeros};
-use super::{Method, Visitor};
-use crate::{Choice, Error, Game, Oracle, Point, Settings, StopReason};
+use super::{Method, NamedParameters, Visitor};
+use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
 /// The constants of the smoothed methods.
 #[derive(Debug, Clone, Copy)]
@@ -21,35 +21,72 @@ pub(super) struct Smoothing {
     pub(super) b: f64,
 }
 
-impl Smoothing {
-    /// `p = 2L, c = 1/(p + L), a = 1/(4L), b = 0.1`: longer than the published bounds, which hold for any game.
-    pub(super) fn new(given: &Given<'_>) -> Result<Self, Error> {
-        let p = given.positive("p", || Ok(2.0 * given.smoothness()?))?;
-        let c = given.positive("c", || Ok(1.0 / (p + given.smoothness()?)))?;
-        let a = given.positive("a", || Ok(0.25 / given.smoothness()?))?;
-        let b = given.share("b", 0.1)?;
-        Ok(Self { p, c, a, b })
+/// Smoothed descent ascent: with `K(x, z; y) = f(x, y) + (p/2)||x - z||^2`,
+/// `x+ = P_X(x - c grad_x K(x, z; y));  y+ = P_Y(y + a grad_y K(x+, z; y));  z+ = z + b (x+ - z)`.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::SmoothedGda;
+///
+/// let method = SmoothedGda { p: Some(2.0), c: Some(0.1), a: Some(0.1), ..SmoothedGda::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SmoothedGda {
+    /// The weight p that holds x to its anchor; by default `2L`, where `L = max(L11, L22) + L12`.
+    pub p: Option<f64>,
+    /// The step c in x; by default `1/(p + L)`.
+    pub c: Option<f64>,
+    /// The step a in y; by default `1/(4L)`.
+    pub a: Option<f64>,
+    /// The share b by which the anchor follows, in `(0, 1]`; by default 0.1.
+    pub b: f64,
+    /// Constants of the game, for the defaults.
+    pub constants: Option<Constants>,
+}
+
+impl Default for SmoothedGda {
+    fn default() -> Self {
+        Self { p: None, c: None, a: None, b: 0.1, constants: None }
     }
 }
 
-/// With `K(x, z; y) = f(x, y) + (p/2)||x - z||^2`:
-/// `x+ = P_X(x - c grad_x K(x, z; y));  y+ = P_Y(y + a grad_y K(x+, z; y));  z+ = z + b (x+ - z)`.
-pub struct SmoothedGda<G: Game> {
+impl SmoothedGda {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        Ok(Self {
+            p: given.get("p"),
+            c: given.get("c"),
+            a: given.get("a"),
+            b: given.or("b", Self::default().b),
+            constants: given.constants,
+        })
+    }
+
+    /// `p = 2L, c = 1/(p + L), a = 1/(4L), b = 0.1`: longer than the published bounds, which hold for any game.
+    pub(super) fn smoothing(&self, given: &Given<'_>) -> Result<Smoothing, Error> {
+        let p = given.positive("p", self.p, || Ok(2.0 * given.smoothness()?))?;
+        let c = given.positive("c", self.c, || Ok(1.0 / (p + given.smoothness()?)))?;
+        let a = given.positive("a", self.a, || Ok(0.25 / given.smoothness()?))?;
+        Ok(Smoothing { p, c, a, b: share("b", self.b)? })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let k = self.smoothing(&Given::new("smoothed-gda", &self.constants, goal)?)?;
+        Ok(Box::new(SmoothedGdaRun { k, started: 0, anchor: zeros(game).x, g: zeros(game) }))
+    }
+}
+
+/// The method under way.
+struct SmoothedGdaRun<G: Game> {
     k: Smoothing,
     started: u64,
     anchor: Vec<G::Real>,
     g: Point<G::Real>,
 }
 
-impl<G: Game> SmoothedGda<G> {
-    /// Parameters `p`, `c`, `a`, `b`; without them, constants.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let k = Smoothing::new(&Given::new("smoothed-gda", choice, settings)?)?;
-        Ok(Self { k, started: 0, anchor: zeros(game).x, g: zeros(game) })
-    }
-}
-
-impl<G: Game> Method<G> for SmoothedGda<G> {
+impl<G: Game> Method<G> for SmoothedGdaRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.started == 0 {
             self.started = 1;

@@ -2,10 +2,11 @@
 //!
 //! This is Algorithm 2 as people run it on networks: no constants, no accuracy asked for, a schedule instead.
 
+use super::nested::Nested;
 use super::{Method, Visitor};
-use crate::inner::{Accelerated, Exact, Regulariser, Stop};
+use crate::inner::{Accelerated, Exact, Exponentiated, Held, Inner, Regulariser, Response, Stop, Tilted};
 use crate::outer::{Optimiser, Recipe};
-use crate::{Error, Game, Need, Oracle, Point, Real, Set, StopReason, ops};
+use crate::{Error, Game, Oracle, Point, Set, StopReason};
 
 /// How y answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,13 +41,8 @@ pub enum Reply {
     Held,
 }
 
-enum Inner<G: Game> {
-    Exact(Exact<G::Real>),
-    Accelerated(Accelerated<G::Real>),
-    Exponentiated(f64, Vec<G::Real>),
-    Tilted(f64, Vec<G::Real>),
-    Held,
-}
+/// Any answer of y, and a step of an optimiser.
+type ByOptimiser<G, R> = Nested<Box<dyn Inner<G>>, Optimiser<R>, R>;
 
 /// An answer of y and a step of an optimiser, in turn.
 ///
@@ -68,12 +64,13 @@ enum Inner<G: Game> {
 /// # }
 /// ```
 pub struct Train<G: Game> {
-    inner: Inner<G>,
-    regulariser: Regulariser<G::Real>,
-    outer: Optimiser<G::Real>,
+    nested: ByOptimiser<G, G::Real>,
 }
 
-impl<G: Game> Train<G> {
+impl<G: Game> Train<G>
+where
+    G::Real: 'static,
+{
     /// The regulariser's centre is that of Y; on a simplex any other that is the same in every coordinate, such as zero, gives
     /// the same answer.
     pub fn new(game: &G, reply: Reply, recipe: &Recipe) -> Result<Self, Error> {
@@ -83,11 +80,13 @@ impl<G: Game> Train<G> {
             let fine = fine && lambda.is_finite();
             if fine { Ok(lambda) } else { Err(Error::Setting { name: "lambda", value: lambda, want }) }
         };
-        let (inner, lambda) = match reply {
+        // Only Algorithm 3 looks at it.
+        let mut request = Stop::Steps(1).into();
+        let (inner, lambda): (Box<dyn Inner<G>>, f64) = match reply {
             Reply::Exact { lambda } => {
                 let lambda = weight(lambda, lambda >= 0.0, "zero or a positive number")?;
                 refuse_inexact(game, lambda, &centre)?;
-                (Inner::Exact(Exact::new(m)), lambda)
+                (Box::new(Exact::new(m)), lambda)
             }
             Reply::Accelerated { lambda, l22, stop } => {
                 let lambda = weight(lambda, lambda > 0.0, "a positive number")?;
@@ -96,23 +95,21 @@ impl<G: Game> Train<G> {
                 }
                 let smooth = l22 + lambda;
                 let restart = (8.0 * smooth / lambda).sqrt().ceil() as u64;
-                (Inner::Accelerated(Accelerated::new(1.0 / smooth, restart, stop, m)), lambda)
+                request = stop.into();
+                (Box::new(Accelerated::new(1.0 / smooth, restart, m)), lambda)
             }
-            Reply::Exponentiated { rate } => (Inner::Exponentiated(on_simplex(game, "rate", rate)?, zeros(m)), 0.0),
-            Reply::Tilted { tilt } => (Inner::Tilted(on_simplex(game, "tilt", tilt)?, zeros(m)), 0.0),
-            Reply::Held => (Inner::Held, 0.0),
+            Reply::Exponentiated { rate } => (Box::new(Exponentiated::new(on_simplex(game, "rate", rate)?, m)), 0.0),
+            Reply::Tilted { tilt } => (Box::new(Tilted::new(on_simplex(game, "tilt", tilt)?, m)), 0.0),
+            Reply::Held => (Box::new(Held), 0.0),
         };
-        Ok(Self { inner, regulariser: Regulariser { lambda, centre }, outer })
+        let response = Response { inner, regulariser: Regulariser { lambda, centre }, request };
+        Ok(Self { nested: Nested { response, outer } })
     }
 
     /// The optimiser: its schedule, and how far it is.
     pub fn optimiser(&self) -> &Optimiser<G::Real> {
-        &self.outer
+        &self.nested.outer
     }
-}
-
-fn zeros<R: Real>(n: usize) -> Vec<R> {
-    vec![R::default(); n]
 }
 
 /// A positive number, for a Y that is a simplex.
@@ -123,29 +120,6 @@ fn on_simplex<G: Game>(game: &G, name: &'static str, value: f64) -> Result<f64, 
     }
     let fine = value > 0.0 && value.is_finite();
     if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
-}
-
-/// `y_i := y_i exp(rate * g_i)` or, without a memory, `exp(rate * g_i)`, normalised to the sum that y has.
-fn exponential<R: Real>(y: &mut [R], g: &[R], rate: f64, memory: bool) -> Result<(), StopReason> {
-    if !ops::all_finite(g) {
-        return Err(StopReason::NonFinite);
-    }
-    // The largest exponent becomes zero: nothing overflows.
-    let top = g.iter().map(|v| v.to_f64()).fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
-    let whole: f64 = y.iter().map(|v| v.to_f64()).sum();
-    let mut sum = 0.0;
-    for (y, g) in y.iter_mut().zip(g) {
-        // A weight that has underflowed to zero could never grow again; it keeps next to nothing instead.
-        let old = if memory { y.to_f64().max(1e-30) } else { 1.0 };
-        let new = old * (rate * (g.to_f64() - top)).exp();
-        sum += new;
-        *y = R::from_f64(new);
-    }
-    if !(sum > 0.0 && sum.is_finite()) {
-        return Err(StopReason::NonFinite);
-    }
-    y.iter_mut().for_each(|y| *y = R::from_f64(y.to_f64() * whole / sum));
-    Ok(())
 }
 
 /// Refuses games that have no exact answer.
@@ -162,29 +136,14 @@ fn refuse_inexact<G: Game>(game: &G, lambda: f64, centre: &[G::Real]) -> Result<
 
 impl<G: Game> Method<G> for Train<G> {
     fn answer(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
-        f.at(&z.x, Need::Gradients);
-        match &mut self.inner {
-            // On a bounded Y a linear function has no maximiser only if it has a NaN.
-            Inner::Exact(exact) => exact.run(f, &mut z.y, &self.regulariser).then_some(()).ok_or(StopReason::NonFinite),
-            Inner::Accelerated(ascent) => ascent.run(f, &mut z.y, &self.regulariser),
-            Inner::Tilted(tilt, g) => {
-                f.grad_y(&z.y, g);
-                exponential(&mut z.y, g, *tilt, false)
-            }
-            // With a memory, y moves when x does: measuring must not move it.
-            Inner::Exponentiated(..) | Inner::Held => Ok(()),
-        }
+        self.nested.answer(f, z)
     }
 
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
-        if let Inner::Exponentiated(rate, g) = &mut self.inner {
-            f.grad_y(&z.y, g);
-            exponential(&mut z.y, g, *rate, true)?;
-        }
-        self.outer.run(f, z)
+        self.nested.advance(f, z)
     }
 
     fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
-        self.outer.visit(visitor);
+        self.nested.visit(visitor);
     }
 }

@@ -1,9 +1,11 @@
 //! The optimisers of machine learning as steps of x: a rule, and a schedule that says how long its steps are and when they end.
 
+use super::Outer;
 use super::adam::{Adam, AdamOptions};
 use super::schedule::Schedule;
 use super::sgd::{Sgd, SgdOptions};
-use crate::methods::Visitor;
+use crate::inner::{Inner, Response};
+use crate::method::Visitor;
 use crate::{Error, Game, Need, Oracle, Point, Real, StopReason, ops};
 
 /// How x follows a gradient.
@@ -85,10 +87,17 @@ impl<R: Real> Optimiser<R> {
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
+}
 
-    /// Moves x. Ends with [`StopReason::Completed`] after the last step of the schedule, and with
-    /// [`StopReason::NonFinite`], before x moves, when f or its gradient is not finite.
-    pub fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<R>) -> Result<(), StopReason> {
+impl<G: Game> Outer<G> for Optimiser<G::Real> {
+    /// Ends with [`StopReason::Completed`] after the last step of the schedule, and with [`StopReason::NonFinite`], before x moves,
+    /// when f or its gradient is not finite.
+    fn advance<I: Inner<G>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        z: &mut Point<G::Real>,
+        _response: &mut Response<I, G::Real>,
+    ) -> Result<(), StopReason> {
         let stage = self.schedule.at(self.step).ok_or(StopReason::Completed)?;
         f.at(&z.x, Need::Gradients);
         let value = f.grad_x(&z.y, &mut self.gradient);
@@ -105,8 +114,7 @@ impl<R: Real> Optimiser<R> {
         Ok(())
     }
 
-    /// Shows the state, by name.
-    pub fn visit(&mut self, visitor: &mut dyn Visitor<R>) {
+    fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
         visitor.count("step", &mut self.step);
         match &mut self.state {
             State::Sgd(sgd) if sgd.buffer.is_empty() => {}

@@ -1,6 +1,8 @@
 //! `x := P_X(x - step * grad_x f(x, y))`.
 
-use crate::{Game, Need, Oracle, Point, Real, ops};
+use super::Outer;
+use crate::inner::{Inner, Response};
+use crate::{Game, Need, Oracle, Point, Real, StopReason, ops};
 
 /// A projected gradient step of fixed size.
 #[derive(Debug)]
@@ -15,12 +17,19 @@ impl<R: Real> Projected<R> {
     pub fn new(step: f64, dim: usize) -> Self {
         Self { step, gradient: vec![R::default(); dim] }
     }
+}
 
-    /// Moves x.
-    pub fn run<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<R>) {
+impl<G: Game> Outer<G> for Projected<G::Real> {
+    fn advance<I: Inner<G>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        z: &mut Point<G::Real>,
+        _response: &mut Response<I, G::Real>,
+    ) -> Result<(), StopReason> {
         f.at(&z.x, Need::Gradients);
         f.grad_x(&z.y, &mut self.gradient);
         ops::axpy(-self.step, &self.gradient, &mut z.x);
         f.x_set().project(&mut z.x);
+        Ok(())
     }
 }

@@ -1,19 +1,21 @@
 //! Methods against each other: the same games, the same accuracies, the same budget of gradients.
 //!
-//! A [`Heat`] is one method on one game. Heats share nothing, so a caller may run them in any order and on any number of
+//! A [`Trial`] is one method on one game. Trials share nothing, so a caller may run them in any order and on any number of
 //! threads and gets the same numbers, the seconds aside. Nothing here starts a thread.
 
-mod course;
-mod heat;
+mod benchmark;
+mod entrant;
 mod log;
 mod movement;
 mod reading;
 pub mod select;
 mod slope;
 mod summary;
+mod trial;
 
-pub use course::Course;
-pub use heat::{Curve, Heat, Lane, Rules, Score};
+pub use benchmark::BenchmarkGame;
+pub use entrant::{BoxedGame, Entrant};
 pub use reading::Ending;
 pub use slope::{Slope, fit};
 pub use summary::{Row, Standing, Summary, median, summarise};
+pub use trial::{Curve, Rules, Score, Trial, TrialResult};

@@ -1,6 +1,6 @@
 //! How the pair moves while a method runs: what tells walking on from walking in circles.
 
-use crate::methods::{Method, Visitor};
+use crate::method::{Method, Visitor};
 use crate::{Game, Oracle, Point, StopReason};
 
 /// How the pair moved in a stretch of the run.

@@ -1,48 +1,48 @@
 //! Who runs: methods by name, games from the zoo or from elsewhere, families by seeds.
 
-use super::Course;
+use super::{BenchmarkGame, Entrant};
 use crate::error::nearest;
 use crate::methods::{METHODS, MethodInfo};
-use crate::{Choice, Error, zoo};
+use crate::{Error, zoo};
 
 /// Stands for everything there is.
 const ALL: &str = "all";
 
 /// The methods of these names, in the order of the table of methods.
-pub fn methods(names: &[String]) -> Result<Vec<&'static MethodInfo>, Error> {
+pub fn methods(names: &[String]) -> Result<Vec<Entrant>, Error> {
     for name in names.iter().filter(|n| *n != ALL) {
-        Choice::named(name).info()?;
+        MethodInfo::find(name)?;
     }
     let asked = |m: &&MethodInfo| names.iter().any(|n| n == ALL || n == m.name);
-    Ok(METHODS.iter().filter(asked).collect())
+    Ok(METHODS.iter().filter(asked).map(Entrant::from).collect())
 }
 
 /// Games of the zoo by name, each once; `other` is asked for what is not there, such as files.
 pub fn games<E: From<Error>>(
     names: &[String],
-    other: impl Fn(&str) -> Result<Option<Course>, E>,
-) -> Result<Vec<Course>, E> {
-    let mut courses: Vec<Course> = Vec::new();
+    other: impl Fn(&str) -> Result<Option<BenchmarkGame>, E>,
+) -> Result<Vec<BenchmarkGame>, E> {
+    let mut benchmarks: Vec<BenchmarkGame> = Vec::new();
     for name in names {
         let found = match name.strip_prefix("zoo:").unwrap_or(name) {
-            ALL => zoo::all().iter().map(Course::from).collect(),
+            ALL => zoo::all().iter().map(BenchmarkGame::from).collect(),
             plain => vec![match zoo::find(plain) {
-                Some(entry) => Course::from(entry),
+                Some(entry) => BenchmarkGame::from(entry),
                 None => other(name)?.ok_or_else(|| unknown("game", plain, zoo::all().iter().map(|e| e.name)))?,
             }],
         };
-        for course in found {
-            if courses.iter().all(|c| c.name != course.name) {
-                courses.push(course);
+        for benchmark in found {
+            if benchmarks.iter().all(|c| c.name != benchmark.name) {
+                benchmarks.push(benchmark);
             }
         }
     }
-    Ok(courses)
+    Ok(benchmarks)
 }
 
 /// Families by `NAME:SEEDS`, where the seeds are `7` or `1-5`; `all:1-3` takes every family.
-pub fn families(specs: &[String]) -> Result<Vec<Course>, Error> {
-    let mut courses = Vec::new();
+pub fn families(specs: &[String]) -> Result<Vec<BenchmarkGame>, Error> {
+    let mut benchmarks = Vec::new();
     for spec in specs {
         let (name, seeds) = spec.split_once(':').unwrap_or((spec, "1-3"));
         let (first, last) = range(seeds).ok_or_else(|| {
@@ -55,14 +55,12 @@ pub fn families(specs: &[String]) -> Result<Vec<Course>, Error> {
             return Err(unknown("family", name, names));
         }
         for family in asked {
-            courses.extend(
-                (first..=last).map(|seed| {
-                    Course::new(format!("{}:{seed}", family.name), family.name, move || (family.make)(seed))
-                }),
-            );
+            benchmarks.extend((first..=last).map(|seed| {
+                BenchmarkGame::new(format!("{}:{seed}", family.name), family.name, move || (family.make)(seed))
+            }));
         }
     }
-    Ok(courses)
+    Ok(benchmarks)
 }
 
 fn range(text: &str) -> Option<(u64, u64)> {

@@ -1,6 +1,6 @@
 //! Who won: counts of wins and near-wins, and medians over the instances of a family.
 
-use super::Lane;
+use super::TrialResult;
 
 /// Near enough to the winner to be a good choice.
 const NEAR: f64 = 2.0;
@@ -48,15 +48,15 @@ pub struct Summary {
     pub rows: Vec<Row>,
 }
 
-/// Sums up the lanes of a race, all of which have the same accuracies.
-pub fn summarise(lanes: &[Lane]) -> Summary {
-    let methods = distinct(lanes.iter().map(|l| l.method));
-    let families = distinct(lanes.iter().map(|l| l.family.as_str()));
-    let standings = methods.iter().map(|m| standing(m, lanes)).collect();
+/// Sums up the results of a race, all of which have the same accuracies.
+pub fn summarise(results: &[TrialResult]) -> Summary {
+    let methods = distinct(results.iter().map(|l| l.method));
+    let families = distinct(results.iter().map(|l| l.family.as_str()));
+    let standings = methods.iter().map(|m| standing(m, results)).collect();
     let mut rows = Vec::new();
     for family in families {
         for method in &methods {
-            let own: Vec<&Lane> = lanes.iter().filter(|l| l.family == family && l.method == *method).collect();
+            let own: Vec<&TrialResult> = results.iter().filter(|l| l.family == family && l.method == *method).collect();
             let columns = own.first().map_or(0, |l| l.scores.len());
             rows.extend((0..columns).map(|k| row(&own, k)));
         }
@@ -74,11 +74,11 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-fn standing(method: &'static str, lanes: &[Lane]) -> Standing {
+fn standing(method: &'static str, results: &[TrialResult]) -> Standing {
     let mut ratios = Vec::new();
-    for lane in lanes.iter().filter(|l| l.method == method) {
-        let rivals: Vec<&Lane> = lanes.iter().filter(|l| l.game == lane.game).collect();
-        for (k, score) in lane.scores.iter().enumerate() {
+    for result in results.iter().filter(|l| l.method == method) {
+        let rivals: Vec<&TrialResult> = results.iter().filter(|l| l.game == result.game).collect();
+        for (k, score) in result.scores.iter().enumerate() {
             let best = rivals.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
             // A start that already is an equilibrium costs nothing: then nobody is ahead.
             ratios.push(score.gradients().zip(best).map(|(own, best)| (own.max(1)) as f64 / best.max(1) as f64));
@@ -95,12 +95,12 @@ fn standing(method: &'static str, lanes: &[Lane]) -> Standing {
     }
 }
 
-fn row(lanes: &[&Lane], column: usize) -> Row {
-    let counts: Vec<Option<f64>> = lanes.iter().map(|l| l.scores[column].gradients().map(|g| g as f64)).collect();
+fn row(results: &[&TrialResult], column: usize) -> Row {
+    let counts: Vec<Option<f64>> = results.iter().map(|l| l.scores[column].gradients().map(|g| g as f64)).collect();
     Row {
-        family: lanes[0].family.clone(),
-        method: lanes[0].method,
-        eps: lanes[0].scores[column].eps,
+        family: results[0].family.clone(),
+        method: results[0].method,
+        eps: results[0].scores[column].eps,
         entries: counts.len(),
         solved: counts.iter().flatten().count(),
         gradients: median(&counts),
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::Calls;
 
-    fn lane(game: &str, method: &'static str, counts: &[Option<u64>]) -> Lane {
+    fn result(game: &str, method: &'static str, counts: &[Option<u64>]) -> TrialResult {
         let score = |c: &Option<u64>| Score {
             eps: 0.1,
             ending: if c.is_some() { Ending::Converged } else { Ending::Cycled },
@@ -134,7 +134,7 @@ mod tests {
         };
         let family = game.split('-').next().unwrap_or(game).to_owned();
         let scores = counts.iter().map(score).collect();
-        Lane { game: game.to_owned(), family, method, estimated: false, scores, curve: Vec::new() }
+        TrialResult { game: game.to_owned(), family, method, estimated: false, scores, curve: Vec::new() }
     }
 
     #[test]
@@ -148,13 +148,13 @@ mod tests {
 
     #[test]
     fn wins_ties_and_near_wins_are_counted_per_game_and_accuracy() {
-        let lanes = [
-            lane("a-1", "m", &[Some(10), Some(100)]),
-            lane("a-1", "n", &[Some(10), Some(40)]),
-            lane("a-2", "m", &[Some(30), None]),
-            lane("a-2", "n", &[Some(20), None]),
+        let results = [
+            result("a-1", "m", &[Some(10), Some(100)]),
+            result("a-1", "n", &[Some(10), Some(40)]),
+            result("a-2", "m", &[Some(30), None]),
+            result("a-2", "n", &[Some(20), None]),
         ];
-        let s = summarise(&lanes);
+        let s = summarise(&results);
         let [m, n] = s.standings.as_slice() else { panic!("{s:?}") };
         assert_eq!((m.entries, m.solved, m.won, m.near), (4, 3, 1, 2));
         assert_eq!((n.entries, n.solved, n.won, n.near), (4, 3, 3, 3));

@@ -6,7 +6,7 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeCone
 
 /// How such a problem ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum ConicStatus {
     /// A minimiser was found, at least roughly.
     Found,
     /// No point satisfies the inequalities.
@@ -19,8 +19,8 @@ pub(super) enum Ending {
 
 /// A minimiser and the multipliers of its constraints.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) ending: Ending,
+pub(super) struct ConicSolution {
+    pub(super) ending: ConicStatus,
     pub(super) z: Vec<f64>,
     pub(super) multipliers: Vec<f64>,
 }
@@ -41,16 +41,16 @@ pub(super) fn columns(a: &Matrix) -> CscMatrix<f64> {
 }
 
 /// The shortest `s` with `A s <= b`.
-pub(super) fn shortest(a: &CscMatrix<f64>, b: &[f64]) -> Answer {
+pub(super) fn shortest(a: &CscMatrix<f64>, b: &[f64]) -> ConicSolution {
     solve(&CscMatrix::identity(a.n), &vec![0.0; a.n], a, b)
 }
 
 /// A minimiser of `<g, z>` over `A z <= b`.
-pub(super) fn linear(g: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> Answer {
+pub(super) fn linear(g: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> ConicSolution {
     solve(&CscMatrix::zeros((a.n, a.n)), g, a, b)
 }
 
-fn solve(p: &CscMatrix<f64>, q: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> Answer {
+fn solve(p: &CscMatrix<f64>, q: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> ConicSolution {
     // One thread: the same bits on every machine.
     let settings = DefaultSettings {
         verbose: false,
@@ -60,16 +60,16 @@ fn solve(p: &CscMatrix<f64>, q: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> Answer
         tol_feas: 1e-10,
         ..DefaultSettings::default()
     };
-    let nothing = || Answer { ending: Ending::Unknown, z: vec![0.0; a.n], multipliers: vec![0.0; a.m] };
+    let nothing = || ConicSolution { ending: ConicStatus::Unknown, z: vec![0.0; a.n], multipliers: vec![0.0; a.m] };
     let Ok(mut solver) = DefaultSolver::new(p, q, a, b, &[NonnegativeConeT(a.m)], settings) else {
         return nothing();
     };
     solver.solve();
     let ending = match solver.solution.status {
-        SolverStatus::Solved | SolverStatus::AlmostSolved => Ending::Found,
-        SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => Ending::Empty,
-        SolverStatus::DualInfeasible | SolverStatus::AlmostDualInfeasible => Ending::Unbounded,
-        _ => Ending::Unknown,
+        SolverStatus::Solved | SolverStatus::AlmostSolved => ConicStatus::Found,
+        SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => ConicStatus::Empty,
+        SolverStatus::DualInfeasible | SolverStatus::AlmostDualInfeasible => ConicStatus::Unbounded,
+        _ => ConicStatus::Unknown,
     };
-    Answer { ending, z: solver.solution.x.clone(), multipliers: solver.solution.z.clone() }
+    ConicSolution { ending, z: solver.solution.x.clone(), multipliers: solver.solution.z.clone() }
 }

@@ -4,6 +4,16 @@ use super::refuse;
 use crate::Error;
 
 /// A dense matrix, row by row, in `f64`.
+///
+/// ```
+/// use standoff::sets::Matrix;
+///
+/// let m = Matrix::from_rows(&[vec![1.0, 2.0], vec![3.0, 4.0]])?;
+/// assert_eq!(m, Matrix::new(2, 2, vec![1.0, 2.0, 3.0, 4.0])?);
+/// assert_eq!(m.row(1), [3.0, 4.0]);
+/// assert!(Matrix::new(2, 2, vec![1.0]).is_err());
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     rows: usize,

@@ -1,21 +1,35 @@
 //! Closed convex sets: where a player may be. One set per file; [`Set`] is their sum type, because sets come from files
 //! and from Python at run time.
 
+#[cfg(feature = "polyhedron")]
 mod active;
 mod affine;
 mod ball;
 mod boxed;
+#[cfg(feature = "polyhedron")]
 mod conic;
 mod free;
+#[cfg(feature = "polyhedron")]
+mod gram;
 mod halfspace;
 mod l1_ball;
 mod matrix;
+#[cfg(feature = "polyhedron")]
+mod memory;
+#[cfg(not(feature = "polyhedron"))]
+mod no_polyhedron;
 mod passes;
+mod path_point;
+#[cfg(feature = "polyhedron")]
 mod polyhedron;
 mod product;
+#[cfg(feature = "polyhedron")]
+mod products;
 mod simplex;
 mod span;
 mod threshold;
+#[cfg(feature = "polyhedron")]
+mod warm;
 
 pub use affine::Affine;
 pub use ball::Ball;
@@ -24,8 +38,14 @@ pub use free::Free;
 pub use halfspace::Halfspace;
 pub use l1_ball::L1Ball;
 pub use matrix::{GivenRows, Matrix};
+#[cfg(feature = "polyhedron")]
+pub use memory::PolyhedronWork;
+#[cfg(not(feature = "polyhedron"))]
+pub use no_polyhedron::NoPolyhedron as Polyhedron;
+pub(crate) use path_point::PathPoint;
+#[cfg(feature = "polyhedron")]
 pub use polyhedron::Polyhedron;
-pub use product::Product;
+pub use product::ProductSet;
 pub use simplex::Simplex;
 
 use crate::{Error, Real};
@@ -69,6 +89,19 @@ pub trait ConvexSet<R: Real>: Send + Sync + std::fmt::Debug {
 }
 
 /// A closed convex set.
+///
+/// ```
+/// use standoff::Set;
+///
+/// let disc = Set::ball(vec![0.0, 0.0], 1.0)?;
+/// let mut v: [f64; 2] = [3.0, 4.0];
+/// disc.project(&mut v);
+/// assert!((v[0] - 0.6).abs() < 1e-15 && (v[1] - 0.8).abs() < 1e-15);
+/// assert!(disc.contains(&v, 1e-15));
+/// // Nothing is farther from the centre than the radius.
+/// assert_eq!(disc.radius_around(&[0.0, 0.0]), 1.0);
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Set<R: Real> {
@@ -86,63 +119,156 @@ pub enum Set<R: Real> {
     Halfspace(Halfspace<R>),
     /// `A z = b`.
     Affine(Affine),
-    /// `A z <= b`.
+    /// `A z <= b`. Without the feature `polyhedron` no value of this variant exists.
     Polyhedron(Polyhedron),
     /// Several sets, each with its own coordinates.
-    Product(Product<R>),
+    Product(ProductSet<R>),
     /// A set of one's own, known by its projection.
     Custom(Box<dyn ConvexSet<R>>),
 }
 
 impl<R: Real> Set<R> {
     /// All of `R^dim`.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let set = Set::<f64>::free(3);
+    /// assert_eq!(set.dim(), 3);
+    /// assert!(set.diameter_bound().is_infinite());
+    /// ```
     pub fn free(dim: usize) -> Self {
         Self::Free(Free::new(dim))
     }
 
     /// `lower <= z <= upper`, coordinate by coordinate; infinite sides are allowed.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let set = Set::boxed(vec![0.0, f64::NEG_INFINITY], vec![1.0, 2.0])?;
+    /// let mut v = [5.0, -7.0];
+    /// set.project(&mut v);
+    /// assert_eq!(v, [1.0, -7.0]);
+    /// assert!(Set::boxed(vec![1.0], vec![0.0]).is_err());
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn boxed(lower: Vec<R>, upper: Vec<R>) -> Result<Self, Error> {
         BoxSet::new(lower, upper).map(Self::Box)
     }
 
     /// `lower <= z <= upper` for a single number.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// assert!(Set::interval(-1.0, 1.0)?.contains(&[0.5], 0.0));
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn interval(lower: R, upper: R) -> Result<Self, Error> {
         Self::boxed(vec![lower], vec![upper])
     }
 
     /// `||z - centre|| <= radius`; a radius of 0 is a single point.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let set = Set::ball(vec![1.0, 0.0], 2.0)?;
+    /// let mut lowest = [0.0, 0.0];
+    /// assert!(set.minimise_linear(&[0.0, 1.0], &mut lowest));
+    /// assert_eq!(lowest, [1.0, -2.0]);
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn ball(centre: Vec<R>, radius: f64) -> Result<Self, Error> {
         Ball::new(centre, radius).map(Self::Ball)
     }
 
     /// `sum |z_i| <= radius`, around the origin; a radius of 0 is a single point.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let mut v = [3.0, -1.0];
+    /// Set::l1_ball(2, 2.0)?.project(&mut v);
+    /// assert_eq!(v, [2.0, 0.0]);
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn l1_ball(dim: usize, radius: f64) -> Result<Self, Error> {
         L1Ball::new(dim, radius).map(Self::L1Ball)
     }
 
     /// `z >= 0, sum z = scale`, with `scale > 0`.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let set = Set::<f64>::simplex(4, 1.0)?;
+    /// assert_eq!(set.centre(), [0.25; 4]);
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn simplex(dim: usize, scale: f64) -> Result<Self, Error> {
         Simplex::new(dim, scale).map(Self::Simplex)
     }
 
     /// `<a, z> <= b`, with `a` not zero.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let mut v: [f64; 2] = [1.0, 1.0];
+    /// Set::halfspace(vec![1.0, 1.0], 0.0)?.project(&mut v);
+    /// assert!(v[0].abs() < 1e-15 && v[1].abs() < 1e-15);
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn halfspace(a: Vec<R>, b: f64) -> Result<Self, Error> {
         Halfspace::new(a, b).map(Self::Halfspace)
     }
 
     /// `A z = b`. Equations may depend on each other, not contradict.
+    ///
+    /// ```
+    /// use standoff::{Set, sets::Matrix};
+    ///
+    /// // z_0 + z_1 = 1 and z_1 - z_2 = 0.
+    /// let a = Matrix::from_rows(&[vec![1.0, 1.0, 0.0], vec![0.0, 1.0, -1.0]])?;
+    /// let set = Set::<f64>::affine(a, &[1.0, 0.0])?;
+    /// assert!(set.contains(&[0.5, 0.5, 0.5], 1e-12));
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn affine(a: Matrix, b: &[f64]) -> Result<Self, Error> {
         Affine::new(a, b).map(Self::Affine)
     }
 
-    /// `A z <= b`.
+    /// `A z <= b`. An error in builds without the feature `polyhedron`.
+    ///
+    /// ```
+    /// use standoff::{Set, sets::Matrix};
+    ///
+    /// // A triangle: z >= 0, z_0 + z_1 <= 1.
+    /// let a = Matrix::from_rows(&[vec![-1.0, 0.0], vec![0.0, -1.0], vec![1.0, 1.0]])?;
+    /// let set = Set::<f64>::polyhedron(a, &[0.0, 0.0, 1.0])?;
+    /// let mut v = [1.0, 1.0];
+    /// set.project(&mut v);
+    /// assert!((v[0] - 0.5).abs() < 1e-12 && (v[1] - 0.5).abs() < 1e-12);
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn polyhedron(a: Matrix, b: &[f64]) -> Result<Self, Error> {
         Polyhedron::new(a, b).map(Self::Polyhedron)
     }
 
     /// The product of sets, their coordinates one after the other.
+    ///
+    /// ```
+    /// use standoff::Set;
+    ///
+    /// let set = Set::product(vec![Set::simplex(3, 1.0)?, Set::interval(-1.0, 1.0)?])?;
+    /// assert_eq!(set.dim(), 4);
+    /// assert!(set.contains(&[0.2, 0.3, 0.5, -1.0], 1e-12));
+    /// # Ok::<(), standoff::Error>(())
+    /// ```
     pub fn product(parts: Vec<Set<R>>) -> Result<Self, Error> {
-        Product::new(parts).map(Self::Product)
+        ProductSet::new(parts).map(Self::Product)
     }
 
     fn inner(&self) -> &dyn ConvexSet<R> {
@@ -173,6 +299,16 @@ impl<R: Real> Set<R> {
     /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below).
     pub fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
         self.inner().minimise_linear(g, out)
+    }
+
+    /// Lets polyhedra forget where their last projections ended, so that the next ones do not depend on what was projected before.
+    /// Runs begin with it; the results differ by rounding alone.
+    pub fn forget(&self) {
+        match self {
+            Self::Polyhedron(p) => p.forget(),
+            Self::Product(p) => p.parts().iter().for_each(Self::forget),
+            _ => {}
+        }
     }
 
     /// A natural starting point: the centre where there is one, else the projection of 0.

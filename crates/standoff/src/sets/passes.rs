@@ -10,12 +10,12 @@ pub(super) const CHUNK: usize = 64;
 
 /// The entries (or with `ABSOLUTE` their absolute values) as seen from `origin`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct View<'a, R, const ABSOLUTE: bool> {
+pub(super) struct ShiftedView<'a, R, const ABSOLUTE: bool> {
     pub(super) v: &'a [R],
     pub(super) origin: f64,
 }
 
-impl<R: Real, const ABSOLUTE: bool> View<'_, R, ABSOLUTE> {
+impl<R: Real, const ABSOLUTE: bool> ShiftedView<'_, R, ABSOLUTE> {
     #[inline(always)]
     pub(super) fn see(&self, v: R) -> f64 {
         fold::<R, ABSOLUTE>(v) - self.origin
@@ -61,7 +61,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for LargestAndSum<'_, R, ABSOLUTE> {
 
 /// `sum_i max(v_i - tau, 0)` and the number of its positive terms; a NaN counts, and makes the sum NaN.
 pub(super) struct Excess<'a, R, const ABSOLUTE: bool> {
-    pub(super) view: View<'a, R, ABSOLUTE>,
+    pub(super) view: ShiftedView<'a, R, ABSOLUTE>,
     pub(super) tau: f64,
 }
 
@@ -93,7 +93,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for Excess<'_, R, ABSOLUTE> {
 
 /// The number of leading chunks (of [`CHUNK`] entries) in which no entry is above tau.
 pub(super) struct Skip<'a, R, const ABSOLUTE: bool> {
-    pub(super) view: View<'a, R, ABSOLUTE>,
+    pub(super) view: ShiftedView<'a, R, ABSOLUTE>,
     pub(super) tau: f64,
 }
 
@@ -148,7 +148,7 @@ mod tests {
     fn wide_and_narrow_registers_give_the_same_bits() {
         for n in [1, 5, 8, 63, 64, 200, 1001] {
             let v: Vec<f64> = (0..n).map(|i| (i as f64 * 0.7).sin() * 1.3 - 0.2).collect();
-            let view = View::<f64, true> { v: &v, origin: 0.3 };
+            let view = ShiftedView::<f64, true> { v: &v, origin: 0.3 };
             assert_eq!(simd::run(LargestAndSum::<_, false>(&v)), simd::narrow(LargestAndSum::<_, false>(&v)));
             assert_eq!(simd::run(Excess { view, tau: 0.1 }), simd::narrow(Excess { view, tau: 0.1 }));
             assert_eq!(simd::run(Skip { view, tau: 0.799 }), simd::narrow(Skip { view, tau: 0.799 }));

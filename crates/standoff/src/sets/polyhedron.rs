@@ -1,10 +1,13 @@
-//! The solutions of linear inequalities. Projection is exact (an active set), found by steps that start at the point
-//! itself or, when those are too many, at the answer of an interior-point solver.
+//! The solutions of linear inequalities. Projection is exact (an active set). It starts at the active rows of the last projection
+//! (`warm.rs`); where rows are nearly dependent, at the point itself (`active.rs`); and when that takes too many steps, at the answer of
+//! an interior-point solver.
 
 use super::active::ActiveSet;
-use super::conic::{self, Ending};
+use super::conic::{self, ConicStatus};
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
-use super::{ConvexSet, refuse};
+use super::memory::{Memory, PolyhedronWork, Purpose};
+use super::warm::{Rows, WarmSet};
+use super::{ConvexSet, PathPoint, refuse};
 use crate::{Error, Real, ops};
 use clarabel::algebra::CscMatrix;
 use std::sync::OnceLock;
@@ -13,6 +16,10 @@ use std::sync::OnceLock;
 const PATIENCE: usize = 20;
 /// A point belongs to a polyhedron when no row of length one is violated by more than this, relative to its numbers.
 const FEASIBLE: f64 = 1e-9;
+/// The path to a vertex is followed this many powers of ten.
+const FARTHEST: i32 = 6;
+/// The path rests when it moves at no more than this, for a gradient of length one.
+const AT_REST: f64 = 1e-12;
 /// How much the bounding box is widened, relative to its numbers, for the inexactness of the linear programs behind it.
 const WIDEN: f64 = 1e-8;
 
@@ -29,6 +36,8 @@ pub struct Polyhedron {
     bounds: OnceLock<Option<Vec<(f64, f64)>>>,
     /// Which given rows are sides of equations; computed when first asked for.
     equations: OnceLock<Vec<bool>>,
+    /// Where the last projections ended. Boxed because `Set` is an enum of small sets.
+    memory: Box<Memory>,
 }
 
 impl Polyhedron {
@@ -51,13 +60,14 @@ impl Polyhedron {
             centre: vec![0.0; cols],
             bounds: OnceLock::new(),
             equations: OnceLock::new(),
+            memory: Box::default(),
         };
         let (origin, mut multipliers) = (vec![0.0; cols], vec![0.0; set.rhs.len()]);
         let mut centre = vec![0.0; cols];
-        let ending = set.locate(&origin, &mut centre, &mut multipliers);
+        let ending = set.locate(&origin, (&mut centre, &mut multipliers), Purpose::Step);
         let beyond = set.violation(&centre);
         let feasible = beyond <= FEASIBLE * (1.0 + ops::norm(&centre));
-        if ending == Ending::Empty || !feasible {
+        if ending == ConicStatus::Empty || !feasible {
             return Err(refuse(
                 "polyhedron",
                 format!("no point satisfies all of A z <= b (the best found misses by {beyond:.1e}); loosen b"),
@@ -122,36 +132,93 @@ impl Polyhedron {
     /// The projection `z` of `v`, with multipliers `l >= 0` of the [`rows`](Self::rows) such that `z = v - A^T l` and
     /// `l_i > 0` only where row `i` holds with equality. A NaN in `v` makes everything NaN.
     pub fn project_with_multipliers(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) {
-        self.locate(v, z, l);
+        self.locate(v, (z, l), Purpose::Measurement);
+    }
+
+    /// The projection of `v = x - tau g` and the direction of the path there.
+    pub(crate) fn follow(&self, v: &[f64], g: &[f64], to: PathPoint<'_>) {
+        let PathPoint { z, multipliers, along, rates } = to;
+        let known = ops::all_finite(v)
+            && self.memory.with_warm(Purpose::Measurement, |warm| {
+                let found = self.project_warm(warm, v);
+                if found {
+                    warm.write(z, multipliers);
+                    warm.write_rates(self.system(), g, along, rates);
+                }
+                found
+            });
+        if !known {
+            self.locate_from_scratch(v, z, multipliers);
+            along.fill(f64::NAN);
+            rates.fill(f64::NAN);
+        }
+    }
+
+    /// Work done so far.
+    pub fn work(&self) -> PolyhedronWork {
+        self.memory.work()
+    }
+
+    /// A program is handed to the interior-point solver.
+    pub(crate) fn count_program(&self) {
+        self.memory.count_program();
+    }
+
+    /// Forgets where the last projections ended.
+    pub(super) fn forget(&self) {
+        self.memory.forget();
+    }
+
+    fn system(&self) -> Rows<'_> {
+        Rows { a: &self.rows, b: &self.rhs }
+    }
+
+    fn project_warm(&self, warm: &mut WarmSet, v: &[f64]) -> bool {
+        self.memory.project(warm, self.system(), v, self.steps())
     }
 
     /// The projection and its multipliers; how the search ended matters only while the set is being built.
-    fn locate(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate(&self, v: &[f64], (z, l): (&mut [f64], &mut [f64]), purpose: Purpose) -> ConicStatus {
         assert_eq!(v.len(), self.rows.cols());
+        let found = ops::all_finite(v)
+            && self.memory.with_warm(purpose, |warm| {
+                let found = self.project_warm(warm, v);
+                if found {
+                    warm.write(z, l);
+                }
+                found
+            });
+        if found { ConicStatus::Found } else { self.locate_from_scratch(v, z, l) }
+    }
+
+    /// As [`locate`](Self::locate), for rows of any kind.
+    fn locate_from_scratch(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         if !ops::all_finite(v) {
             z.fill(f64::NAN);
             l.fill(f64::NAN);
-            return Ending::Unknown;
+            return ConicStatus::Unknown;
         }
+        self.memory.count_from_scratch();
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         if active.run(self.steps()) {
             active.write(z, l);
-            return Ending::Found;
+            return ConicStatus::Found;
         }
         self.locate_from_inside(v, z, l)
     }
 
     /// As [`locate`](Self::locate), with the rows that an interior-point solver holds for active as the start.
-    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> Ending {
+    fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
         let unit = self.violation(v).max(f64::MIN_POSITIVE);
         let slack: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
+        self.count_program();
         let answer = conic::shortest(&self.columns, &slack);
         let mut active = ActiveSet::new(&self.rows, &self.rhs, v);
         active.guess(&likely_active(&answer, &slack, &self.rows));
         if active.run(self.steps()) {
             active.write(z, l);
-            return Ending::Found;
+            return ConicStatus::Found;
         }
         ops::add_scaled(z, v, unit, &answer.z);
         for (li, m) in l.iter_mut().zip(&answer.multipliers) {
@@ -165,6 +232,29 @@ impl Polyhedron {
         2 * (self.rows.rows() + self.rows.cols()) + PATIENCE
     }
 
+    /// The entry `z_i` of a minimiser of `<g, z>` for `g` a unit vector or its negative, at the end of the path of projections of
+    /// `centre - tau g`; `None` if there is none or it is too far away. At the end the path rests and the rates of the multipliers `l'`
+    /// are a dual solution: `A^T l' = -g`, `l' >= 0`.
+    fn vertex(&self, g: &[f64]) -> Option<f64> {
+        let (n, m) = (g.len(), self.rhs.len());
+        let [mut v, mut z, mut along] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        let [mut l, mut rates] = [vec![0.0; m], vec![0.0; m]];
+        let mut warm = WarmSet::default();
+        for exponent in 0..FARTHEST {
+            let tau = 10.0_f64.powi(exponent) * (1.0 + ops::norm(&self.centre));
+            ops::add_scaled(&mut v, &self.centre, -tau, g);
+            if !self.project_warm(&mut warm, &v) {
+                return None;
+            }
+            warm.write(&mut z, &mut l);
+            warm.write_rates(self.system(), g, &mut along, &mut rates);
+            if ops::norm(&along) <= AT_REST && rates.iter().all(|r| *r >= -AT_REST) {
+                return Some(ops::sum_of(n, |i| g[i].abs() * z[i]));
+            }
+        }
+        None
+    }
+
     /// Per coordinate the least and the largest value; nothing when one of them is infinite.
     fn bounds(&self) -> Option<&[(f64, f64)]> {
         let compute = || {
@@ -172,9 +262,12 @@ impl Polyhedron {
             let mut end = |i: usize, sign: f64| {
                 g.fill(0.0);
                 g[i] = sign;
-                let answer = conic::linear(&g, &self.columns, &self.rhs);
-                let z = answer.z[i];
-                (answer.ending == Ending::Found).then_some(z - sign * WIDEN * (1.0 + z.abs()))
+                let z = self.vertex(&g).or_else(|| {
+                    self.count_program();
+                    let answer = conic::linear(&g, &self.columns, &self.rhs);
+                    (answer.ending == ConicStatus::Found).then_some(answer.z[i])
+                })?;
+                Some(z - sign * WIDEN * (1.0 + z.abs()))
             };
             (0..self.rows.cols()).map(|i| Some((end(i, 1.0)?, end(i, -1.0)?))).collect()
         };
@@ -183,7 +276,7 @@ impl Polyhedron {
 }
 
 /// The rows that the interior-point solver holds for active, the most pressing first.
-fn likely_active(answer: &conic::Answer, b: &[f64], rows: &Matrix) -> Vec<usize> {
+fn likely_active(answer: &conic::ConicSolution, b: &[f64], rows: &Matrix) -> Vec<usize> {
     let slack = |i: usize| b[i] - ops::dot(rows.row(i), &answer.z);
     let mut likely: Vec<usize> = (0..b.len()).filter(|&i| answer.multipliers[i] > slack(i)).collect();
     likely.sort_by(|&i, &j| answer.multipliers[j].total_cmp(&answer.multipliers[i]));
@@ -196,11 +289,23 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
     }
 
     fn project(&self, v: &mut [R]) {
-        let wide: Vec<f64> = v.iter().map(|vi| vi.to_f64()).collect();
-        let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; self.rhs.len()]);
-        self.locate(&wide, &mut z, &mut l);
-        for (vi, zi) in v.iter_mut().zip(z) {
-            *vi = R::from_f64(zi);
+        assert_eq!(v.len(), self.rows.cols());
+        let found = self.memory.with_warm(Purpose::Step, |warm| {
+            let mut aim = std::mem::take(&mut warm.aim);
+            aim.clear();
+            aim.extend(v.iter().map(|vi| vi.to_f64()));
+            let found = ops::all_finite(&aim) && self.project_warm(warm, &aim);
+            if found {
+                v.iter_mut().zip(warm.point()).for_each(|(vi, zi)| *vi = R::from_f64(*zi));
+            }
+            warm.aim = aim;
+            found
+        });
+        if !found {
+            let wide: Vec<f64> = v.iter().map(|vi| vi.to_f64()).collect();
+            let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; self.rhs.len()]);
+            self.locate_from_scratch(&wide, &mut z, &mut l);
+            v.iter_mut().zip(z).for_each(|(vi, zi)| *vi = R::from_f64(zi));
         }
     }
 
@@ -215,8 +320,9 @@ impl<R: Real> ConvexSet<R> for Polyhedron {
             return false;
         }
         let unit: Vec<f64> = g.iter().map(|gi| gi.to_f64() / length).collect();
+        self.count_program();
         let answer = conic::linear(&unit, &self.columns, &self.rhs);
-        if answer.ending != Ending::Found {
+        if answer.ending != ConicStatus::Found {
             return false;
         }
         for (oi, zi) in out.iter_mut().zip(answer.z) {
@@ -257,9 +363,9 @@ mod tests {
         for i in 0..200 {
             let v: Vec<f64> = (0..3).map(|k| 3.0 * ((i * 3 + k) as f64 * 1.7).sin()).collect();
             let ([mut z, mut w], [mut l, mut m]) = ([[0.0; 3], [0.0; 3]], [[0.0; 8], [0.0; 8]]);
-            assert_eq!(set.locate(&v, &mut z, &mut l), Ending::Found);
+            assert_eq!(set.locate(&v, (&mut z, &mut l), Purpose::Step), ConicStatus::Found);
             if set.violation(&v) > 0.0 {
-                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), Ending::Found);
+                assert_eq!(set.locate_from_inside(&v, &mut w, &mut m), ConicStatus::Found);
                 assert!(ops::distance(&z, &w) < 1e-13, "{v:?}: {z:?} {w:?}");
             }
         }

@@ -5,12 +5,12 @@ use crate::{Error, Real};
 
 /// `C_1 x ... x C_m`, the coordinates of the parts one after the other.
 #[derive(Debug)]
-pub struct Product<R: Real> {
+pub struct ProductSet<R: Real> {
     parts: Vec<Set<R>>,
     dim: usize,
 }
 
-impl<R: Real> Product<R> {
+impl<R: Real> ProductSet<R> {
     pub(super) fn new(parts: Vec<Set<R>>) -> Result<Self, Error> {
         if parts.is_empty() {
             return Err(refuse("product", "it has no parts; give at least one set".into()));
@@ -39,7 +39,7 @@ impl<R: Real> Product<R> {
     }
 }
 
-impl<R: Real> ConvexSet<R> for Product<R> {
+impl<R: Real> ConvexSet<R> for ProductSet<R> {
     fn dim(&self) -> usize {
         self.dim
     }

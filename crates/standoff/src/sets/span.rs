@@ -18,6 +18,7 @@ impl Span {
     }
 
     /// Forgets all rows but the first `rank`.
+    #[cfg(feature = "polyhedron")]
     pub(super) fn truncate(&mut self, rank: usize) {
         self.basis.truncate(rank * self.dim);
         self.triangle.truncate(rank);

@@ -1,11 +1,17 @@
 //! Projection onto the simplex and the l1 ball: `z_i = max(v_i - tau, 0)` with the one `tau` that makes the sum right.
 //!
-//! Newton's method on `sum_i max(v_i - tau, 0) - scale`, a convex decreasing function of tau: from the left of the root
-//! it only moves right, the entries above tau only become fewer, and once their number stays the same tau is exact.
-//! Any part of the entries gives a bound on tau from below, so one pass with a small buffer of candidates settles most
-//! inputs; only those with thousands of entries above tau take passes over all of them.
+//! The conditions of the projection onto `z >= 0, sum z = scale` are `z_i = v_i - tau + l_i`, `l_i >= 0`, `l_i z_i = 0`, with a multiplier
+//! `tau` of the sum: hence the form above, and `phi(tau) = sum_i max(v_i - tau, 0) - scale = 0`. In the l1 ball (for `v` outside) the same
+//! holds for absolute values. `phi` is convex and decreasing with slope `-count`, `count` the number of entries above tau. Newton's method,
+//! `tau <- tau + phi(tau)/count`, starts left of the root, at `max v - scale`: a tangent lies below `phi`, so it never passes the root,
+//! the entries above tau only become fewer, and once their number stays the same `phi` was linear and tau is exact.
+//!
+//! Leaving entries out makes `phi` smaller, so the threshold of any part of the entries is a bound on tau from below: one pass with a
+//! small buffer of candidates settles most inputs, and only those with thousands of entries above tau take passes over all of them.
+//!
+//! `gap/threshold.rs` follows the threshold along a whole path of projections, in terms of steps; the two explain each other there.
 
-use super::passes::{CHUNK, Excess, LANES, LargestAndSum, Shrink, Skip, View};
+use super::passes::{CHUNK, Excess, LANES, LargestAndSum, ShiftedView, Shrink, Skip};
 use crate::{Real, simd};
 
 /// Candidates kept on the stack.
@@ -31,13 +37,13 @@ pub(super) fn project_l1<R: Real>(v: &mut [R], scale: f64) {
 fn shrink<R: Real, const ABSOLUTE: bool>(v: &mut [R], scale: f64, largest: f64) {
     // Differences from the largest entry are exact where the threshold lies, however large the entries are.
     let origin = if largest.abs() <= scale { 0.0 } else { largest };
-    let view = View::<R, ABSOLUTE> { v, origin };
+    let view = ShiftedView::<R, ABSOLUTE> { v, origin };
     let (tau, last) = threshold(view, scale, (largest - origin) - scale);
     simd::run(Shrink::<R, ABSOLUTE> { v, origin, tau, last });
 }
 
 /// The root in two parts, as [`newton`] gives it, from a bound on it from below.
-fn threshold<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
+fn threshold<R: Real, const ABSOLUTE: bool>(view: ShiftedView<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
     if view.v.len() <= CAPACITY {
         return newton(view, scale, bound);
     }
@@ -54,7 +60,7 @@ fn threshold<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: 
 
 /// Newton's method from the left, in residual form: what is added to tau shrinks to rounding errors, so no digits cancel.
 /// The root is the sum of the two numbers returned: the last step is smaller than the gap between tau and the next number.
-fn newton<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
+fn newton<R: Real, const ABSOLUTE: bool>(view: ShiftedView<'_, R, ABSOLUTE>, scale: f64, bound: f64) -> (f64, f64) {
     let (mut tau, mut before) = (bound, f64::INFINITY);
     loop {
         let (excess, count) = excess(view, tau);
@@ -71,10 +77,10 @@ fn newton<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, scale: f64
 }
 
 /// What is above tau, summed and counted, over all entries.
-fn excess<R: Real, const ABSOLUTE: bool>(view: View<'_, R, ABSOLUTE>, tau: f64) -> (f64, f64) {
+fn excess<R: Real, const ABSOLUTE: bool>(view: ShiftedView<'_, R, ABSOLUTE>, tau: f64) -> (f64, f64) {
     let (mut sum, mut count) = (0.0, 0.0);
     for v in view.v.chunks(BLOCK) {
-        let (s, c) = simd::run(Excess { view: View { v, ..view }, tau });
+        let (s, c) = simd::run(Excess { view: ShiftedView { v, ..view }, tau });
         sum += s;
         count += c;
     }
@@ -97,7 +103,7 @@ struct Candidates {
 impl Candidates {
     /// One pass over all entries; `false` when too many stay above the threshold to keep them here, or when they come
     /// and go as fast as they are read (entries in ascending order).
-    fn collect<R: Real, const ABSOLUTE: bool>(&mut self, view: View<'_, R, ABSOLUTE>) -> bool {
+    fn collect<R: Real, const ABSOLUTE: bool>(&mut self, view: ShiftedView<'_, R, ABSOLUTE>) -> bool {
         let mut left = view;
         let patience = 8 * CAPACITY + view.v.len() / 16;
         while !left.v.is_empty() {
@@ -137,7 +143,7 @@ impl Candidates {
 
     /// The threshold of a sample spread over all entries, with its share of the scale: near the root, on either side,
     /// if many entries are above it. Overwrites the candidates.
-    fn estimate<R: Real, const ABSOLUTE: bool>(&mut self, view: View<'_, R, ABSOLUTE>) -> f64 {
+    fn estimate<R: Real, const ABSOLUTE: bool>(&mut self, view: ShiftedView<'_, R, ABSOLUTE>) -> f64 {
         let n = view.v.len();
         let mut largest = f64::NEG_INFINITY;
         for (run, kept) in self.kept.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
@@ -152,7 +158,7 @@ impl Candidates {
         newton(self.kept(), share, largest - share).0
     }
 
-    fn kept(&self) -> View<'_, f64, false> {
-        View { v: &self.kept[..self.len], origin: 0.0 }
+    fn kept(&self) -> ShiftedView<'_, f64, false> {
+        ShiftedView { v: &self.kept[..self.len], origin: 0.0 }
     }
 }

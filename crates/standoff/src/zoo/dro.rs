@@ -1,7 +1,8 @@
 //! `dro`: distributionally robust classification, the learner against the weights of its samples.
 
 use super::random::Random;
-use super::{Instance, at_least, linear, sum};
+use super::{Instance, at_least, linear};
+use crate::ops::sum_of;
 use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set, ops};
 
@@ -29,7 +30,7 @@ impl Dro {
     /// `(l1/2) ||n y - 1||^2`.
     fn divergence(&self, y: &[f64]) -> f64 {
         let n = y.len() as f64;
-        0.5 * self.l1 * sum(y.len(), |i| (n * y[i] - 1.0).powi(2))
+        0.5 * self.l1 * sum_of(y.len(), |i| (n * y[i] - 1.0).powi(2))
     }
 }
 
@@ -46,7 +47,7 @@ impl Game for Dro {
 
     fn fix(&mut self, x: &[f64], _need: Need) {
         self.x.copy_from_slice(x);
-        self.penalty = L2 * sum(x.len(), |j| A * x[j] * x[j] / (1.0 + A * x[j] * x[j]));
+        self.penalty = L2 * sum_of(x.len(), |j| A * x[j] * x[j] / (1.0 + A * x[j] * x[j]));
         linear::times(&self.z, x, &mut self.losses);
         for (loss, slope) in self.losses.iter_mut().zip(&mut self.slopes) {
             *loss = 1.0 / (1.0 + loss.exp());

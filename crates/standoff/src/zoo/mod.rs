@@ -14,6 +14,7 @@ mod held_out;
 mod kink;
 mod limit_cycles;
 mod linear;
+mod list;
 mod matrix;
 mod pl_least_squares;
 mod pl_line;
@@ -52,7 +53,6 @@ pub use trap::trap;
 pub use two_sided_pl::two_sided_pl;
 pub use zero_chain::zero_chain;
 
-use crate::ops::sum_of as sum;
 use crate::{Constants, Error, Game, Point, Set};
 
 /// What kind of function `y` maximises, for every `x`.
@@ -82,7 +82,7 @@ impl Class {
 
 /// A first-order Nash equilibrium that is known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct KnownEquilibrium {
     /// The pair.
     pub point: Point<f64>,
     /// `f` there.
@@ -98,7 +98,7 @@ pub struct Instance {
     /// Valid constants, where they are known: exact ones or upper bounds (lower for `mu`).
     pub constants: Option<Constants>,
     /// Known equilibria, the one to be expected from `start` first. Empty: only the certificate judges.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<KnownEquilibrium>,
 }
 
 impl std::fmt::Debug for Instance {
@@ -121,14 +121,14 @@ impl Instance {
     }
 
     fn answer(mut self, x: &[f64], y: &[f64], value: f64) -> Self {
-        self.answers.push(Answer { point: Point::new(x, y), value });
+        self.answers.push(KnownEquilibrium { point: Point::new(x, y), value });
         self
     }
 }
 
 /// One line of the zoo's list.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct ZooEntry {
     /// In kebab-case.
     pub name: &'static str,
     /// In one line.
@@ -140,109 +140,12 @@ pub struct Entry {
 }
 
 /// Every game, in the order of the list.
-pub fn all() -> &'static [Entry] {
-    use Class::{Concave, NonConcave, Pl, StronglyConcave};
-    use lqr::Order::{CostMinimises, PolicyMinimises};
-    const fn entry(name: &'static str, class: Class, make: fn() -> Instance, summary: &'static str) -> Entry {
-        Entry { name, summary, class, make }
-    }
-    const ALL: &[Entry] = &[
-        entry("abs", Concave, abs, "(2y - 1) x: the value function is |x|"),
-        entry(
-            "ramp",
-            Concave,
-            || sure(ramp(0.1)),
-            "a gentle slope beside a kink: worst case of the regularised method",
-        ),
-        entry("kink", Concave, kink, "cos(3x)/4 + y (x - 1/2): a nonconvex value function with a kink"),
-        entry("saddle2d", Concave, saddle2d, "the larger of two saddles: a kink along a line of negative curvature"),
-        entry("trap", StronglyConcave, trap, "equal steps for both players cycle for ever"),
-        entry("second-order", NonConcave, second_order, "three first-order equilibria, none of second order"),
-        entry("printed-step", StronglyConcave, || sure(printed_step(0.5)), "the printed step size oscillates for ever"),
-        entry("pl-line", Pl, pl_line, "the inner maximisers fill a line"),
-        entry(
-            "pl-ramp",
-            StronglyConcave,
-            || sure(pl_ramp(0.1)),
-            "a gentle slope beside a bowl: worst case of the multi-step method",
-        ),
-        entry("pl-sine", Pl, || sure(pl_sine(10, 1)), "PL and not concave in y, 10 + 10 dimensions"),
-        entry(
-            "pl-least-squares",
-            Pl,
-            || sure(pl_least_squares(5, 12, 1)),
-            "the inner maximisers fill a 6-dimensional subspace",
-        ),
-        entry("two-sided-pl", Pl, two_sided_pl, "PL for both players, convex or concave for neither"),
-        entry("robust-regression", StronglyConcave, robust_regression, "a tanh unit fitted to adversarial labels"),
-        entry("quadmax", Concave, || sure(quadmax(10, 6, 1)), "the largest of 6 indefinite quadratics in 10 variables"),
-        entry(
-            "quadmax-50",
-            Concave,
-            || sure(quadmax(50, 20, 1)),
-            "the largest of 20 indefinite quadratics in 50 variables",
-        ),
-        entry("rps", Concave, rps, "rock, paper, scissors with unequal stakes"),
-        entry("matrix-2x2", Concave, matrix_2x2, "a 2 by 2 matrix game of value 1/5"),
-        entry("matrix", Concave, || sure(random_matrix_game(5, 7, 1)), "a random 5 by 7 matrix game"),
-        entry("matrix-50", Concave, || sure(random_matrix_game(50, 50, 1)), "a random 50 by 50 matrix game"),
-        entry("bilinear", Concave, bilinear, "xy on a square"),
-        entry(
-            "rank-deficient",
-            Concave,
-            || sure(rank_deficient(6, 8, 1)),
-            "a quadratic game, flat in half of y's directions",
-        ),
-        entry("dro", Concave, || sure(dro(30, 5, 0.0, 1)), "robust classification: 30 samples, the worst one counts"),
-        entry("dro-200", Concave, || sure(dro(200, 20, 0.0, 1)), "robust classification: 200 samples in 20 dimensions"),
-        entry(
-            "dro-regularised",
-            StronglyConcave,
-            || sure(dro(30, 5, 1.0 / 900.0, 1)),
-            "as dro, with y held near uniform",
-        ),
-        entry("dirac-gan", Concave, dirac_gan, "the smallest generative adversarial network"),
-        entry(
-            "zero-chain",
-            Concave,
-            || sure(zero_chain(3, 4)),
-            "a published lower bound: one link of a chain per call",
-        ),
-        entry("coupled-quartics", NonConcave, coupled_quartics, "two double wells: gradient play cycles"),
-        entry("sixth-order", StronglyConcave, sixth_order, "a local minimax point among equilibria on the edge"),
-        entry("forsaken", NonConcave, forsaken, "an equilibrium hidden inside limit cycles"),
-        entry(
-            "lqr-scalar",
-            StronglyConcave,
-            || sure(lqr::scalar(1.0, 0.5, PolicyMinimises)),
-            "imitate a scalar regulator",
-        ),
-        entry(
-            "lqr-scalar-off",
-            StronglyConcave,
-            || sure(lqr::scalar(1.5, 0.5, PolicyMinimises)),
-            "as lqr-scalar, around another cost",
-        ),
-        entry("lqr-scalar-pl", Pl, || sure(lqr::scalar(1.0, 0.5, CostMinimises)), "as lqr-scalar, the gain maximises"),
-        entry(
-            "lqr-random",
-            StronglyConcave,
-            || sure(lqr::random(4, 2, 1, PolicyMinimises)),
-            "imitate a regulator of 4 states",
-        ),
-        entry("lqr-random-pl", Pl, || sure(lqr::random(4, 2, 1, CostMinimises)), "as lqr-random, the gain maximises"),
-        entry(
-            "lqr-cart-pole",
-            StronglyConcave,
-            || lqr::cart_pole_imitation(PolicyMinimises),
-            "imitate one who balances a pole on a cart",
-        ),
-    ];
-    ALL
+pub fn all() -> &'static [ZooEntry] {
+    list::ALL
 }
 
 /// The entry of a name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static ZooEntry> {
     all().iter().find(|e| e.name == name)
 }
 

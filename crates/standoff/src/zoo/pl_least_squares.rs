@@ -4,7 +4,8 @@ use nalgebra::{DMatrix, DVector};
 
 use super::cosines::{CURVATURE, SIDE, SLOPE, dp, lowest, p, phases};
 use super::random::Random;
-use super::{Instance, at_least, linear, sum};
+use super::{Instance, at_least, linear};
+use crate::ops::sum_of;
 use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set, ops};
 
@@ -25,7 +26,7 @@ impl PlLeastSquares {
     fn fit(&mut self, y: &[f64]) -> f64 {
         linear::times(&self.c, y, &mut self.miss);
         ops::axpy(-1.0, &self.dx, &mut self.miss);
-        sum(self.x.len(), |i| p(self.x[i], self.w[i])) - 0.5 * ops::dot(&self.miss, &self.miss)
+        sum_of(self.x.len(), |i| p(self.x[i], self.w[i])) - 0.5 * ops::dot(&self.miss, &self.miss)
     }
 }
 
@@ -85,13 +86,13 @@ pub fn pl_least_squares(n: usize, m: usize, seed: u64) -> Result<Instance, Error
     let gram = (&dense_c * dense_c.transpose()).cholesky();
     let fitted = gram.map(|g| dense_c.transpose() * g.solve(&(&dense_d * DVector::from_column_slice(&x))));
     let singular = dense_c.singular_values();
-    let value = sum(n, |i| p(x[i], w[i]));
+    let value = sum_of(n, |i| p(x[i], w[i]));
     let constants = Constants {
         l11: dense_d.singular_values().max().powi(2) + CURVATURE,
         l12: (dense_c.transpose() * &dense_d).singular_values().max(),
         l22: singular.max().powi(2),
         mu: singular.min().powi(2) * (1.0 - 1e-9),
-        delta_g: Some(sum(n, |i| p(start[i], w[i])) - value),
+        delta_g: Some(sum_of(n, |i| p(start[i], w[i])) - value),
         g_max: Some(SLOPE * (n as f64).sqrt()),
         radius_x: Some(0.5 * SIDE * (n as f64).sqrt()),
         ..Constants::default()

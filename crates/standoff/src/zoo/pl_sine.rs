@@ -2,7 +2,8 @@
 
 use super::cosines::{CURVATURE, SIDE, SLOPE, dp, lowest, p, phases};
 use super::random::Random;
-use super::{Instance, at_least, linear, sum};
+use super::{Instance, at_least, linear};
+use crate::ops::sum_of;
 use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set};
 
@@ -47,7 +48,7 @@ impl Game for PlSine {
 
     fn value(&mut self, y: &[f64]) -> f64 {
         let n = self.x.len();
-        sum(n, |i| p(self.x[i], self.w[i])) - sum(n, |i| h(y[i] - self.bx[i]))
+        sum_of(n, |i| p(self.x[i], self.w[i])) - sum_of(n, |i| h(y[i] - self.bx[i]))
     }
 
     fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
@@ -82,13 +83,13 @@ pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
     let x: Vec<f64> = w.iter().map(|&w| lowest(w)).collect();
     let mut y = vec![0.0; n];
     linear::times(&b, &x, &mut y);
-    let value = sum(n, |i| p(x[i], w[i]));
+    let value = sum_of(n, |i| p(x[i], w[i]));
     let constants = Constants {
         l11: 8.0 * norm * norm + CURVATURE,
         l12: 8.0 * norm,
         l22: 8.0,
         mu: MU,
-        delta_g: Some(sum(n, |i| p(start[i], w[i])) - value),
+        delta_g: Some(sum_of(n, |i| p(start[i], w[i])) - value),
         g_max: Some(SLOPE * (n as f64).sqrt()),
         radius_x: Some(0.5 * SIDE * (n as f64).sqrt()),
         ..Constants::default()

@@ -1,7 +1,8 @@
 //! `robust-regression`: a one-weight network fitted to labels that an adversary may move at a price.
 
 use super::plain::{Formula, Plain};
-use super::{Instance, interval, sum, sure};
+use super::{Instance, interval, sure};
+use crate::ops::sum_of;
 use crate::{Constants, Set};
 
 /// The inputs.
@@ -23,7 +24,7 @@ impl Formula for RobustRegression {
             let (miss, moved) = ((A[i] * x[0]).tanh() - y[i], y[i] - label(i));
             0.5 * miss * miss - 0.5 * PRICE * moved * moved
         };
-        sum(3, term) / 3.0
+        sum_of(3, term) / 3.0
     }
 
     fn grad_x(&self, x: &[f64], y: &[f64], out: &mut [f64]) {
@@ -31,7 +32,7 @@ impl Formula for RobustRegression {
             let net = (A[i] * x[0]).tanh();
             (net - y[i]) * (1.0 - net * net) * A[i]
         };
-        out[0] = sum(3, term) / 3.0;
+        out[0] = sum_of(3, term) / 3.0;
     }
 
     fn grad_y(&self, x: &[f64], y: &[f64], out: &mut [f64]) {
@@ -48,8 +49,8 @@ impl Formula for RobustRegression {
 pub fn robust_regression() -> Instance {
     let y_set = sure(Set::boxed(vec![-3.0; 3], vec![3.0; 3]));
     let game = Plain::new(RobustRegression, interval(-5.0, 5.0), y_set);
-    let value = |x: f64| sum(3, |i| ((A[i] * x).tanh() - label(i)).powi(2)) / 3.0;
-    let squares = sum(3, |i| A[i] * A[i]);
+    let value = |x: f64| sum_of(3, |i| ((A[i] * x).tanh() - label(i)).powi(2)) / 3.0;
+    let squares = sum_of(3, |i| A[i] * A[i]);
     Instance::new(game, &[0.2], &[0.0; 3])
         .constants(Constants {
             // With t = tanh: |(1-t^2)^2 - 2t(1-t^2)(t-y)| <= 1 + 0.77 * 4, since |t - y| <= 4 and 2t(1-t^2) <= 0.77.

@@ -1,7 +1,8 @@
 //! `zero-chain`: a game built to be slow, on which every first-order method must walk a long chain one link per call.
 
 use super::clipped_ball::ClippedBall;
-use super::{Instance, at_least, sum};
+use super::{Instance, at_least};
+use crate::ops::sum_of;
 use crate::{Constants, Error, Game, Need, Set};
 
 /// 0 below 0, 1 above 1, `sin^2(pi t/2)` between.
@@ -75,7 +76,7 @@ impl ZeroChain {
 /// `u'Qu = sum_j (u_j - u_(j+1))^2 + (u_1^2 + u_n^2)/n`.
 fn energy(u: &[f64]) -> f64 {
     let last = u.len() - 1;
-    sum(last, |j| (u[j] - u[j + 1]).powi(2)) + (u[0] * u[0] + u[last] * u[last]) / u.len() as f64
+    sum_of(last, |j| (u[j] - u[j + 1]).powi(2)) + (u[0] * u[0] + u[last] * u[last]) / u.len() as f64
 }
 
 impl Game for ZeroChain {
@@ -95,12 +96,12 @@ impl Game for ZeroChain {
             self.s[i] = switch(t);
             self.before[i + 1] = self.before[i] * self.s[i];
         }
-        self.own = sum(x.len(), |i| -4.0 * self.s[i] + if x[i] < 0.0 { 0.5 * x[i] * x[i] } else { 0.0 });
+        self.own = sum_of(x.len(), |i| -4.0 * self.s[i] + if x[i] < 0.0 { 0.5 * x[i] * x[i] } else { 0.0 });
     }
 
     fn value(&mut self, y: &[f64]) -> f64 {
         self.link(y);
-        let chain = sum(self.x.len(), |i| self.weight(i) * self.links[i]);
+        let chain = sum_of(self.x.len(), |i| self.weight(i) * self.links[i]);
         let stored: f64 = y.chunks_exact(self.n).map(energy).sum();
         self.own + chain - 0.5 * stored
     }

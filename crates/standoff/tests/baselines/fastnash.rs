@@ -1,6 +1,6 @@
 //! FastNash: its subproblems end where they should, its weight finds itself, its slope is the one promised.
 
-use standoff::methods::Visitor;
+use standoff::Visitor;
 use standoff::{Game, Need, Point, Set, StopReason, zoo};
 
 use super::common::verify::judge;

@@ -10,10 +10,10 @@ mod refuse;
 mod state;
 mod updates;
 
-use standoff::methods::{METHODS, MethodInfo};
+use standoff::methods::{METHODS, MethodInfo, NamedParameters};
 use standoff::oracle::{Limits, Oracle};
 use standoff::zoo::{self, Instance};
-use standoff::{Choice, Constants, Method, Settings, Solution, solve};
+use standoff::{AnyMethod, Constants, Error, Method, Settings, Solution, solve};
 
 type Zoo = Box<dyn standoff::Game<Real = f64> + Send>;
 
@@ -26,9 +26,14 @@ fn instance(game: &str) -> Instance {
     (zoo::find(game).expect("a game of that name").make)()
 }
 
-fn choice(method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> Choice {
-    let params = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
-    Choice { constants, params, ..Choice::named(method) }
+fn choice(method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> AnyMethod {
+    checked(method, constants, params).expect("the method has these parameters")
+}
+
+/// As [`choice`], where the names may be refused.
+fn checked(method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> Result<AnyMethod, Error> {
+    let values = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
+    AnyMethod::named(method, &NamedParameters { constants, values, ..NamedParameters::default() })
 }
 
 /// A run from the game's own start, with its constants.
@@ -49,6 +54,6 @@ fn oracle<G: standoff::Game>(game: &mut G) -> Oracle<'_, G> {
     Oracle::new(game, Limits::default())
 }
 
-fn build<G: standoff::Game + 'static>(game: &G, choice: &Choice, eps: f64) -> Box<dyn Method<G>> {
-    choice.build(game, &Settings::eps(eps)).expect("the method fits the game")
+fn build<G: standoff::Game + 'static>(game: &G, choice: &AnyMethod, eps: f64) -> Box<dyn Method<G>> {
+    choice.build(game, eps.into()).expect("the method fits the game")
 }

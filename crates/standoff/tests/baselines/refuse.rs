@@ -1,13 +1,18 @@
 //! What the baselines refuse, and what they can do without.
 
 use standoff::methods::METHODS;
-use standoff::{Choice, Error, Set, Settings};
+use standoff::{AnyMethod, Constants, Error, Set};
 
 use super::common::Plain;
-use super::{baselines, choice, complete, instance};
+use super::{baselines, checked, choice, complete, instance};
 
-fn refusal(game: &str, choice: &Choice) -> Option<Error> {
-    choice.build(&instance(game).game, &Settings::eps(1e-2)).err()
+fn refusal(game: &str, method: &AnyMethod) -> Option<Error> {
+    method.build(&instance(game).game, 1e-2.into()).err()
+}
+
+/// By name or by value.
+fn refused(game: &str, method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> Option<Error> {
+    checked(method, constants, params).map_or_else(Some, |method| refusal(game, &method))
 }
 
 #[test]
@@ -19,7 +24,7 @@ fn parameters_out_of_range_are_refused() {
                 if (*name == "adaptive" || *name == "beta") && bad == 0.0 && info.name != "hibsa" {
                     continue; // off, and no momentum
                 }
-                match refusal("trap", &choice(info.name, constants, &[(name, bad)])) {
+                match refused("trap", info.name, constants, &[(name, bad)]) {
                     Some(Error::Setting { name: got, .. }) => assert_eq!(got, *name),
                     other => panic!("{} with {name} = {bad}: {other:?}", info.name),
                 }
@@ -34,7 +39,7 @@ fn parameters_out_of_range_are_refused() {
 fn parameters_that_a_method_does_not_have_are_refused() {
     let constants = Some(complete(instance("trap").constants));
     for info in METHODS {
-        let refused = refusal("trap", &choice(info.name, constants, &[("stepp", 1.0)]));
+        let refused = refused("trap", info.name, constants, &[("stepp", 1.0)]);
         assert!(matches!(refused, Some(Error::UnknownParameter { .. })), "{}: {refused:?}", info.name);
     }
 }
@@ -71,10 +76,10 @@ fn a_regulariser_needs_a_bounded_y() {
     for method in ["fastnash", "perturbed-smoothed-gda"] {
         let mut constants = complete(instance("trap").constants);
         constants.radius_y = None;
-        let refused = choice(method, Some(constants), &[]).build(&game, &Settings::default()).err();
+        let refused = choice(method, Some(constants), &[]).build(&game, 1e-3.into()).err();
         assert!(matches!(refused, Some(Error::Unsuitable { .. })), "{method}: {refused:?}");
         constants.radius_y = Some(3.0);
-        assert!(choice(method, Some(constants), &[]).build(&game, &Settings::default()).is_ok(), "{method}");
+        assert!(choice(method, Some(constants), &[]).build(&game, 1e-3.into()).is_ok(), "{method}");
     }
 }
 

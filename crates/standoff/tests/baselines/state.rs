@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use standoff::methods::{METHODS, Visitor};
-use standoff::{Choice, Point, StopReason};
+use standoff::methods::{METHODS, Multistep};
+use standoff::{AnyMethod, Point, StopReason, Visitor};
 
 use super::{build, choice, complete, instance, oracle};
 
@@ -56,8 +56,8 @@ fn continues(method: &str, game: &str, params: &[(&str, f64)], rounds: (usize, u
 }
 
 /// Runs `before` rounds, saves, and goes on for `after` rounds with the method as it is and with a fresh one that was loaded.
-fn continues_as(chosen: &Choice, game: &str, (before, after): (usize, usize)) {
-    let method = &chosen.name;
+fn continues_as(chosen: &AnyMethod, game: &str, (before, after): (usize, usize)) {
+    let method = chosen.info().name;
     let (mut game, mut other_game) = (instance(game), instance(game));
     let (mut first, mut second) = (build(&game.game, chosen, 1e-6), build(&other_game.game, chosen, 1e-6));
     let (mut f, mut other_f) = (oracle(&mut game.game), oracle(&mut other_game.game));
@@ -115,6 +115,6 @@ fn a_doubled_weight_is_state() {
 #[test]
 fn local_constants_are_state() {
     for (game, rounds) in [("robust-regression", (3, 6)), ("lqr-scalar-pl", (1, 5)), ("lqr-random-pl", (4, 5))] {
-        continues_as(&Choice::named("multistep"), game, rounds);
+        continues_as(&Multistep::default().into(), game, rounds);
     }
 }

@@ -145,7 +145,7 @@ fn a_nan_or_an_infinity_neither_hangs_nor_hides() {
 }
 
 /// The nearest `z` to `v` with `b - A z` in the cones, by Clarabel.
-fn nearest_by_clarabel(v: &[f64], rows: &[Vec<f64>], b: &[f64], cones: &[SupportedConeT<f64>]) -> Vec<f64> {
+pub(crate) fn nearest_by_clarabel(v: &[f64], rows: &[Vec<f64>], b: &[f64], cones: &[SupportedConeT<f64>]) -> Vec<f64> {
     let settings = DefaultSettings {
         verbose: false,
         tol_gap_abs: 1e-13,
@@ -214,11 +214,16 @@ fn agree(set: &Set<f64>, v: &[f64], want: &[f64]) {
 }
 
 /// `z = v - A^T l`, `l >= 0`, `A z <= b`, and `l_i > 0` only where row `i` is tight: then `z` is the projection, proven.
-fn prove_projection(set: &Set<f64>, v: &[f64]) {
+pub(crate) fn prove_projection(set: &Set<f64>, v: &[f64]) {
+    prove_projection_to(set, v, 1e-12);
+}
+
+/// As [`prove_projection`], with rows violated by at most `share` of the numbers in them.
+pub(crate) fn prove_projection_to(set: &Set<f64>, v: &[f64], share: f64) {
     let Set::Polyhedron(p) = set else { panic!("not a polyhedron") };
     let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; p.rhs().len()]);
     p.project_with_multipliers(v, &mut z, &mut l);
-    let tol = 1e-12 * (1.0 + ops::norm(v) + ops::norm(&z));
+    let tol = share * (1.0 + ops::norm(v) + ops::norm(&z));
     assert!(p.violation(&z) <= tol, "violated by {:e}", p.violation(&z));
     let mut back = z.clone();
     for (i, a) in p.rows().iter().enumerate() {

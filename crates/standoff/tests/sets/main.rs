@@ -2,5 +2,6 @@
 
 mod dice;
 mod exact;
+mod polyhedra;
 mod promises;
 mod refusals;

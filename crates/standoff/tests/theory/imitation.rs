@@ -1,15 +1,16 @@
 //! Algorithm 1 by itself, without constants: the paper's own PL example (imitation of a linear-quadratic regulator, the cost
 //! minimises and the gain maximises), where smoothness and the PL condition hold only on sublevel sets of stabilising gains.
 
+use standoff::methods::{Mode, Multistep};
 use standoff::zoo::lqr::{self, Order};
 use standoff::zoo::{self, Class, Instance};
-use standoff::{Choice, Constants, Error, Mode, Point, Set, Settings, Solution, StopReason, ops, solve};
+use standoff::{Constants, Error, Point, Set, Settings, Solution, StopReason, ops, solve};
 
 use super::common::Plain;
 use super::common::verify::judge;
 
 fn by_itself(i: &mut Instance, eps: f64) -> Solution<f64> {
-    let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(eps) };
+    let settings = Settings { method: Multistep::default().into(), ..Settings::eps(eps) };
     let end = solve(&mut i.game, &i.start, &settings).expect("no constants are needed");
     assert_eq!(end.reason, StopReason::Converged, "{end:?}");
     let verdict = judge(&mut i.game, &end.point, 1.0);
@@ -73,7 +74,7 @@ fn a_step_of_y_outside_the_domain_is_rejected_and_shortened() {
             |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = x[0],
             |_: &[f64], y: &[f64], g: &mut [f64]| g[0] = if y[0] > 0.0 { 1.0 / y[0] - 1.0 } else { f64::NAN },
         );
-        let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(1e-8) };
+        let settings = Settings { method: Multistep::default().into(), ..Settings::eps(1e-8) };
         let end = solve(&mut game, &Point::new(&[0.7], &[start]), &settings).unwrap();
         assert_eq!(end.reason, StopReason::Converged, "{end:?}");
         assert!((end.point.y[0] - 1.0).abs() < 1e-7 && end.point.x[0].abs() < 1e-7, "{end:?}");
@@ -90,7 +91,7 @@ fn a_step_of_x_outside_the_domain_is_rejected_and_shortened() {
         |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = if x[0] > 0.0 { 50.0 - 50.0 / x[0] } else { f64::NAN },
         |x: &[f64], y: &[f64], g: &mut [f64]| g[0] = if x[0] > 0.0 { -y[0] } else { f64::NAN },
     );
-    let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(1e-8) };
+    let settings = Settings { method: Multistep::default().into(), ..Settings::eps(1e-8) };
     for start in [0.9, 1.9, 30.0] {
         let end = solve(&mut game, &Point::new(&[start], &[3.0]), &settings).unwrap();
         assert_eq!(end.reason, StopReason::Converged, "from {start}: {end:?}");
@@ -109,7 +110,7 @@ fn an_infinite_value_is_rejected_also_where_the_gradients_are_finite() {
         |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = 100.0 - 1.0 / x[0],
         |_: &[f64], y: &[f64], g: &mut [f64]| g[0] = 1.0 / y[0] - 100.0,
     );
-    let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(1e-6) };
+    let settings = Settings { method: Multistep::default().into(), ..Settings::eps(1e-6) };
     let end = solve(&mut game, &Point::new(&[0.5], &[0.5]), &settings).unwrap();
     assert_eq!(end.reason, StopReason::Converged, "{end:?}");
     assert!((end.point.x[0] - 0.01).abs() < 1e-8 && (end.point.y[0] - 0.01).abs() < 1e-8, "{end:?}");
@@ -125,7 +126,7 @@ fn a_gradient_that_becomes_nan_does_not_look_like_success() {
         |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = if x[0] == 1.0 { 1.0 } else { f64::NAN },
         |x: &[f64], y: &[f64], g: &mut [f64]| g[0] = if x[0] == 1.0 { -y[0] } else { f64::NAN },
     );
-    let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(1e-3) };
+    let settings = Settings { method: Multistep::default().into(), ..Settings::eps(1e-3) };
     let end = solve(&mut game, &Point::new(&[1.0], &[0.5]), &settings).unwrap();
     assert!(matches!(end.reason, StopReason::Stalled(_)), "{end:?}");
     assert!((end.certificate.x.upper - 1.0).abs() < 1e-12, "{end:?}");
@@ -141,7 +142,7 @@ fn the_steps_follow_constants_that_change_along_the_way() {
         |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = x[0],
         |_: &[f64], y: &[f64], g: &mut [f64]| g[0] = -y[0].powi(3),
     );
-    let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(1e-3) };
+    let settings = Settings { method: Multistep::default().into(), ..Settings::eps(1e-3) };
     let end = solve(&mut game, &Point::new(&[0.5], &[100.0]), &settings).unwrap();
     assert_eq!(end.reason, StopReason::Converged, "{end:?}");
     assert!(end.calls.grad_y < 400, "{:?}", end.calls);
@@ -150,14 +151,14 @@ fn the_steps_follow_constants_that_change_along_the_way() {
 #[test]
 fn theory_and_the_letter_of_the_paper_still_need_constants() {
     let mut i = lqr::scalar(1.0, 0.5, Order::CostMinimises).expect("valid");
-    let plain = Choice::named("multistep");
+    let plain = Multistep::default();
     let no_mu = Constants { l11: 1.0, l12: 1.0, l22: 1.0, ..Constants::default() };
     for method in [
-        Choice { mode: Mode::Theory, ..plain.clone() },
-        Choice { as_printed: true, ..plain.clone() },
-        plain.clone().with(no_mu),
+        Multistep { mode: Mode::Theory, ..plain },
+        Multistep { as_printed: true, ..plain },
+        Multistep { constants: Some(no_mu), ..plain },
     ] {
-        let refused = solve(&mut i.game, &i.start, &Settings { method, ..Settings::eps(1e-3) });
+        let refused = solve(&mut i.game, &i.start, &Settings { method: method.into(), ..Settings::eps(1e-3) });
         assert!(matches!(refused, Err(Error::MissingConstant { method: "multistep", .. })), "{refused:?}");
     }
 }

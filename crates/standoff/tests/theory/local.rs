@@ -1,7 +1,8 @@
 //! Algorithm 1 without constants, step for step, against a plain version that shares no code with the library.
 
+use standoff::methods::Multistep;
 use standoff::oracle::{Limits, Oracle};
-use standoff::{Choice, Point, Set, Settings};
+use standoff::{Point, Set};
 
 use super::common::Plain;
 use super::plain::{self, V, add, gx, gy, norm, py};
@@ -95,7 +96,7 @@ fn algorithm_1_with_local_constants_moves_as_written() {
         [(1e-2, ([0.9, -0.6], [0.3, 0.7])), (1e-5, ([-0.5, 0.8], [-0.5, 0.1])), (0.5, ([0.9, 0.9], [0.8, 0.8]))]
     {
         let mut game = plain::game();
-        let mut method = Choice::named("multistep").build(&game, &Settings::eps(eps)).unwrap();
+        let mut method = Multistep::default().build(&game, eps.into()).unwrap();
         let mut f = Oracle::new(&mut game, Limits { max_gradients: Some(100_000), ..Limits::default() });
         let (mut x, mut y): (V, V) = start;
         let mut z = Point::new(&x, &y);
@@ -124,7 +125,7 @@ fn a_step_over_a_hill_is_rejected_though_the_gradients_agree() {
         |x: &[f64], _: &[f64], g: &mut [f64]| g[0] = 1.0 + 6.6 * (x[0] + x[0] * x[0]),
         |_: &[f64], y: &[f64], g: &mut [f64]| g[0] = -y[0],
     );
-    let mut method = Choice::named("multistep").build(&game, &Settings::eps(1e-2)).unwrap();
+    let mut method = Multistep::default().build(&game, 1e-2.into()).unwrap();
     let mut f = Oracle::new(&mut game, Limits { max_gradients: Some(1000), ..Limits::default() });
     let mut z = Point::new(&[0.0], &[0.5]);
     method.answer(&mut f, &mut z).unwrap();

@@ -5,6 +5,7 @@ mod common;
 
 mod imitation;
 mod local;
+mod options;
 mod parts;
 mod plain;
 mod plans;

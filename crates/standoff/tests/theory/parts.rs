@@ -1,6 +1,6 @@
 //! The parts that the algorithms are made of, each by itself: numbers by hand.
 
-use standoff::inner::{Accelerated, Ascent, Exact, Regulariser, Stop};
+use standoff::inner::{Accelerated, Answer, Ascent, Exact, Inner, Regulariser, Stop};
 use standoff::oracle::{Limits, Oracle};
 use standoff::{Game, Need, Set, StopReason};
 
@@ -50,7 +50,7 @@ fn an_accelerated_ascent_with_no_steps_between_restarts_makes_none() {
         let mut game = hill([1.0, 0.0], 1.0, Set::free(2));
         let mut f = at_zero(&mut game);
         let mut y = [0.25, 0.5];
-        Accelerated::new(1.0, 0, stop, 2).run(&mut f, &mut y, &centre).unwrap();
+        Accelerated::new(1.0, 0, 2).answer(&mut f, &mut y, &centre, stop.into()).unwrap();
         assert_eq!((y, f.calls().grad_y), ([0.25, 0.5], 0), "{stop:?}");
     }
 }
@@ -63,14 +63,14 @@ fn ascents_stop_at_the_residual_asked_for_and_not_much_later() {
         let mut game = hill([1.0, 0.0], 1.0, Set::free(2));
         let mut f = at_zero(&mut game);
         let mut y = [3.0, 4.0];
-        Accelerated::new(0.25, 6, Stop::Residual(tolerance), 2).run(&mut f, &mut y, &regulariser).unwrap();
+        Accelerated::new(0.25, 6, 2).answer(&mut f, &mut y, &regulariser, Stop::Residual(tolerance).into()).unwrap();
         let residual = 2.0 * (y[0] - 0.5).hypot(y[1]);
         assert!(residual <= tolerance && f.calls().grad_y < 60, "{residual:e}, {:?}", f.calls());
         // Plain ascent on f itself with half the exact step: the residual ||y - (1, 0)|| halves at every step.
         let mut game = hill([1.0, 0.0], 1.0, Set::free(2));
         let mut f = at_zero(&mut game);
         let mut y = [1.0, 1.0];
-        Ascent::new(0.5, Stop::Residual(tolerance), 2).run(&mut f, &mut y).unwrap();
+        Ascent::new(0.5, 2).answer(&mut f, &mut y, &Regulariser::none(2), Stop::Residual(tolerance).into()).unwrap();
         let residual = (y[0] - 1.0).hypot(y[1]);
         assert!(residual <= tolerance && residual > tolerance / 2.0, "{residual:e}");
     }
@@ -81,13 +81,13 @@ fn a_residual_that_rounding_does_not_allow_ends_where_nothing_moves() {
     let mut game = hill([1.0 / 3.0, 0.1], 0.7, Set::free(2));
     let mut f = at_zero(&mut game);
     let mut y = [1.0, 1.0];
-    Ascent::new(1.3, Stop::Residual(0.0), 2).run(&mut f, &mut y).unwrap();
+    Ascent::new(1.3, 2).answer(&mut f, &mut y, &Regulariser::none(2), Stop::Residual(0.0).into()).unwrap();
     assert!((y[0] - 1.0 / 2.1).abs() < 1e-15 && (y[1] - 1.0 / 7.0).abs() < 1e-15, "{y:?}");
     // A step on an interval's edge has length 0.
     let mut game = hill([5.0, 5.0], 0.1, Set::boxed(vec![-1.0; 2], vec![1.0; 2]).unwrap());
     let mut f = at_zero(&mut game);
     let mut y = [1.0, 1.0];
-    Accelerated::new(1.0, 4, Stop::Residual(0.0), 2).run(&mut f, &mut y, &Regulariser::none(2)).unwrap();
+    Accelerated::new(1.0, 4, 2).answer(&mut f, &mut y, &Regulariser::none(2), Stop::Residual(0.0).into()).unwrap();
     assert_eq!(y, [1.0, 1.0]);
 }
 
@@ -97,13 +97,26 @@ fn a_gradient_that_is_nan_ends_an_ascent_as_such() {
     for stop in [Stop::Steps(9), Stop::Residual(1e-3)] {
         let mut game = hill([f64::NAN, 0.0], 1.0, Set::free(2));
         let mut f = at_zero(&mut game);
-        let end = Accelerated::new(1.0, 3, stop, 2).run(&mut f, &mut [1.0, 1.0], &none);
+        let end = Accelerated::new(1.0, 3, 2).answer(&mut f, &mut [1.0, 1.0], &none, stop.into());
         assert_eq!(end, Err(StopReason::NonFinite), "{stop:?}");
         assert_eq!(f.calls().grad_y, 1, "at the first step");
     }
     let mut game = hill([f64::NAN, 0.0], 1.0, Set::free(2));
-    let end = Ascent::new(1.0, Stop::Residual(1e-3), 2).run(&mut at_zero(&mut game), &mut [1.0, 1.0]);
+    let end = Ascent::new(1.0, 2).answer(
+        &mut at_zero(&mut game),
+        &mut [1.0, 1.0],
+        &Regulariser::none(2),
+        Stop::Residual(1e-3).into(),
+    );
     assert_eq!(end, Err(StopReason::NonFinite));
+}
+
+/// The value of an answer that is exact.
+fn settled(answer: Result<Answer, StopReason>) -> f64 {
+    match answer {
+        Ok(Answer::Settled { value, residual: 0.0 }) => value,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -114,12 +127,16 @@ fn a_linear_game_is_answered_by_one_projection_or_by_a_corner() {
     let mut f = at_zero(&mut game);
     let mut y = [0.0, 0.0];
     let bent = Regulariser { lambda: 2.0, centre: vec![0.1, 0.1] };
-    assert!(Exact::new(2).run(&mut f, &mut y, &bent));
+    // f_lambda at (0.25, -1): 0.3/4 + 4 - (0.15^2 + 1.1^2).
+    let value = settled(Exact::new(2).answer(&mut f, &mut y, &bent, Stop::Steps(1).into()));
+    assert!((value - (4.075 - 1.2325)).abs() < 1e-14, "{value}");
     assert!((y[0] - 0.25).abs() < 1e-15 && y[1] == -1.0, "{y:?}");
     // lambda = 0: the best corner.
-    assert!(Exact::new(2).run(&mut f, &mut y, &Regulariser::none(2)));
+    let value = settled(Exact::new(2).answer(&mut f, &mut y, &Regulariser::none(2), Stop::Steps(1).into()));
+    assert!((value - 4.3).abs() < 1e-14, "{value}");
     assert_eq!((y, f.calls().grad_y), ([1.0, -1.0], 2));
     // On all of R^2 a linear function has no maximum.
     let mut game = hill([0.3, -4.0], 0.0, Set::free(2));
-    assert!(!Exact::new(2).run(&mut at_zero(&mut game), &mut y, &Regulariser::none(2)));
+    let end = Exact::new(2).answer(&mut at_zero(&mut game), &mut y, &Regulariser::none(2), Stop::Steps(1).into());
+    assert_eq!(end, Ok(Answer::Failed));
 }

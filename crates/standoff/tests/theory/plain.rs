@@ -136,6 +136,6 @@ pub(super) fn frank_wolfe(x: V, y: V, smoothness: f64, clip: bool) -> V {
     }
     let s = path(high);
     let gain = -(g[0] * s[0] + g[1] * s[1]);
-    let length = gain / smoothness;
-    add(x, if clip { length.min(1.0) } else { length }, s)
+    let square = s[0] * s[0] + s[1] * s[1];
+    add(x, if clip { (gain / (smoothness * square)).min(1.0) } else { gain / smoothness }, s)
 }

@@ -2,10 +2,10 @@
 //!
 //! Written `ln2 = 0.693147`, `ln3 = 1.098612`, `ln5 = 1.609438`, `ln10 = 2.302585`, `ln65 = 4.174387`.
 
-use standoff::plan::{Outer, Plan, Statement, algorithm1, algorithm2};
+use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
 use standoff::{Constants, Error};
 
-use Outer::{FrankWolfe, Projected};
+use OuterStep::{FrankWolfe, Projected};
 use Statement::{Corrected, Printed, Tightened};
 
 /// `(T, K, N, lambda, step_x, step_y, tolerance, gradients in y)`; the gradients in x are T.

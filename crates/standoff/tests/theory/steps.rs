@@ -1,9 +1,10 @@
 //! Algorithms 1, 2 (both variants) and 3, step for step, against the plain ones; and how often they ask for gradients.
 
-use standoff::inner::{Accelerated, Regulariser, Stop};
+use standoff::inner::{Accelerated, Held, Inner as _, Regulariser, Response, Stop};
+use standoff::methods::{FrankWolfe, Mode, NamedParameters, Regularised};
 use standoff::oracle::{Limits, Oracle};
-use standoff::outer::FrankWolfe;
-use standoff::{Choice, Constants, Diagnosis, Game, Mode, Need, Point, Set, Settings, StopReason};
+use standoff::outer::{FrankWolfeStep, Outer};
+use standoff::{AnyMethod, Constants, Diagnosis, Game, Need, Point, Set, StopReason};
 
 use super::common::Plain;
 use super::plain::{self, Apga, Inner, V};
@@ -24,9 +25,10 @@ const CONSTANTS: Constants = Constants {
 const EPS: f64 = 0.125;
 const START: (V, V) = ([0.9, -0.6], [0.3, 0.7]);
 
-fn choice(name: &str, theory: bool, as_printed: bool) -> Choice {
+fn choice(name: &str, theory: bool, as_printed: bool) -> AnyMethod {
     let mode = if theory { Mode::Theory } else { Mode::Certificate };
-    Choice { mode, as_printed, ..Choice::named(name).with(CONSTANTS) }
+    let given = NamedParameters { mode, as_printed, constants: Some(CONSTANTS), values: Vec::new() };
+    AnyMethod::named(name, &given).expect("a method of that name")
 }
 
 /// Gradients for the longest schedule here; a loop that never ends runs out of them.
@@ -35,10 +37,9 @@ fn limits(most: u64) -> Limits {
 }
 
 /// Rounds of the method beside rounds of `answer` and `advance` written plainly.
-fn follows(choice: &Choice, rounds: usize, answer: impl Fn(V, V) -> V, advance: impl Fn(V, V) -> V) {
+fn follows(choice: &AnyMethod, rounds: usize, answer: impl Fn(V, V) -> V, advance: impl Fn(V, V) -> V) {
     let mut game = plain::game();
-    let settings = Settings::eps(EPS);
-    let mut method = choice.build(&game, &settings).expect("the method fits the game");
+    let mut method = choice.build(&game, EPS.into()).expect("the method fits the game");
     let mut f = Oracle::new(&mut game, limits(100_000));
     let (mut x, mut y) = START;
     let mut z = Point::new(&x, &y);
@@ -46,17 +47,17 @@ fn follows(choice: &Choice, rounds: usize, answer: impl Fn(V, V) -> V, advance: 
     for round in 0..rounds {
         method.answer(&mut f, &mut z).unwrap();
         y = answer(x, y);
-        assert!(close(&z.y, y), "{}, round {round}: y = {:?}, plainly {y:?}", choice.name, z.y);
+        assert!(close(&z.y, y), "{}, round {round}: y = {:?}, plainly {y:?}", choice.info().name, z.y);
         method.advance(&mut f, &mut z).unwrap();
         x = advance(x, y);
-        assert!(close(&z.x, x), "{}, round {round}: x = {:?}, plainly {x:?}", choice.name, z.x);
+        assert!(close(&z.x, x), "{}, round {round}: x = {:?}, plainly {x:?}", choice.info().name, z.x);
     }
 }
 
 /// Runs a schedule to its end: gradients in x, and gradients in y for each answer.
-fn counts(choice: &Choice) -> (u64, u64) {
+fn counts(choice: &AnyMethod) -> (u64, u64) {
     let mut game = plain::game();
-    let mut method = choice.build(&game, &Settings::eps(EPS)).expect("the method fits the game");
+    let mut method = choice.build(&game, EPS.into()).expect("the method fits the game");
     let mut f = Oracle::new(&mut game, limits(8_000_000));
     let mut z = Point::new(&START.0, &START.1);
     loop {
@@ -137,7 +138,7 @@ fn the_weight_of_the_regulariser_is_the_one_of_the_theorem() {
     // (1/2 + lambda) y1 - y2/10 = 0.15 lambda, (1 + lambda) y2 - y1/10 = 0.15 lambda: from the answer, lambda = y1/2 - y2/10 over 0.15 - y1.
     for (theory, lambda) in [(true, 1.0 / 16.0), (false, 0.125)] {
         let mut game = plain::game();
-        let mut method = choice("regularised", theory, false).build(&game, &Settings::eps(EPS)).unwrap();
+        let mut method = choice("regularised", theory, false).build(&game, EPS.into()).unwrap();
         let mut f = Oracle::new(&mut game, limits(100_000));
         let mut z = Point::new(&[0.0, 0.0], &[0.3, 0.7]);
         method.answer(&mut f, &mut z).unwrap();
@@ -149,12 +150,12 @@ fn the_weight_of_the_regulariser_is_the_one_of_the_theorem() {
 #[test]
 fn a_weight_given_by_the_user_replaces_the_schedules_and_its_steps_follow() {
     // lambda = 20: steps of 1/(L22 + 20), N = ceil(sqrt(8*24/20)) = 4, tolerance min(eps/4, 20*(eps/12)/2) = eps/4.
-    let given = Choice { params: vec![("lambda".into(), 20.0)], ..choice("regularised", false, false) };
+    let given = Regularised { lambda: Some(20.0), constants: Some(CONSTANTS), ..Regularised::default() };
     let inner = Apga { lambda: 20.0, step: 1.0 / 24.0, restart: 4, inner: Inner::Residual(EPS / 4.0), inside: true };
-    follows(&given, 10, |x, y| inner.run(x, y), |x, y| plain::descent(x, y, 1.0 / (1.0 + 4.0 / 20.0)));
+    follows(&given.into(), 10, |x, y| inner.run(x, y), |x, y| plain::descent(x, y, 1.0 / (1.0 + 4.0 / 20.0)));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = Choice { params: vec![("lambda".into(), bad)], ..given.clone() };
-        let error = refused.build(&plain::game(), &Settings::eps(EPS)).err().expect("refused").to_string();
+        let refused = Regularised { lambda: Some(bad), ..given };
+        let error = refused.build(&plain::game(), EPS.into()).err().expect("refused").to_string();
         assert!(error.contains("lambda"), "{error}");
     }
 }
@@ -167,10 +168,10 @@ fn algorithm_3_makes_one_epoch_more_than_whole_ones_fit_into_k() {
             let mut game = plain::game();
             let mut f = Oracle::new(&mut game, limits(100_000));
             f.at(&START.0, Need::Gradients);
-            let mut ascent = Accelerated::new(0.8, 5, Stop::Steps(k), 2);
+            let mut ascent = Accelerated::new(0.8, 5, 2);
             ascent.leave_the_set = leave_the_set;
             let mut y = START.1;
-            ascent.run(&mut f, &mut y, &regulariser).unwrap();
+            ascent.answer(&mut f, &mut y, &regulariser, Stop::Steps(k).into()).unwrap();
             let (lambda, step, inner) = (0.1, 0.8, Inner::Steps(k));
             let plain = Apga { lambda, step, restart: 5, inner, inside: !leave_the_set }.run(START.0, START.1);
             assert!(plain::norm([y[0] - plain[0], y[1] - plain[1]]) < 1e-14, "K = {k}: {y:?}, plainly {plain:?}");
@@ -188,11 +189,11 @@ fn the_extrapolated_point_stays_in_y_unless_the_letter_of_the_paper_is_followed(
         let mut game = plain::game();
         let mut f = Oracle::new(&mut game, limits(100));
         f.at(&START.0, Need::Gradients);
-        let mut ascent = Accelerated::new(0.5, 5, Stop::Steps(0), 2);
+        let mut ascent = Accelerated::new(0.5, 5, 2);
         assert!(!ascent.leave_the_set, "staying inside is the default");
         ascent.leave_the_set = !inside;
         let mut y = [-0.4, -0.4];
-        ascent.run(&mut f, &mut y, &regulariser).unwrap();
+        ascent.answer(&mut f, &mut y, &regulariser, Stop::Steps(0).into()).unwrap();
         let plain =
             Apga { lambda: 0.1, step: 0.5, restart: 5, inner: Inner::Steps(0), inside }.run(START.0, [-0.4, -0.4]);
         assert!(plain::norm([y[0] - plain[0], y[1] - plain[1]]) < 1e-14, "{y:?}, plainly {plain:?}");
@@ -210,11 +211,12 @@ fn frank_wolfe_from_one(smoothness: f64, radius: f64, clip: bool) -> f64 {
         |_: &[f64], _: &[f64], g: &mut [f64]| g[0] = 3.0,
         |_: &[f64], _: &[f64], g: &mut [f64]| g[0] = 0.0,
     );
-    let mut step = FrankWolfe::new(smoothness, radius, 1);
+    let mut step = FrankWolfeStep::new(smoothness, radius, 1);
     assert!(step.clip, "clipping is the default");
     step.clip = clip;
     let mut z = Point::new(&[1.0], &[0.0]);
-    step.run(&mut Oracle::new(&mut game, limits(100_000)), &mut z);
+    let mut still = Response { inner: Held, regulariser: Regulariser::none(1), request: Stop::Steps(0).into() };
+    step.advance(&mut Oracle::new(&mut game, limits(100_000)), &mut z, &mut still).unwrap();
     z.x[0]
 }
 
@@ -246,7 +248,7 @@ fn the_method_frank_wolfe_clips_its_steps() {
     // L11 = L12 = 0.01 are far too small for the game: X/L is over 1 at every step, and x stays in X all the same.
     let c = Constants { l11: 0.01, l12: 0.01, g_max: Some(1.0), ..CONSTANTS };
     let mut game = plain::game();
-    let mut method = Choice::named("frank-wolfe").with(c).build(&game, &Settings::eps(EPS)).unwrap();
+    let mut method = FrankWolfe { constants: Some(c), ..FrankWolfe::default() }.build(&game, EPS.into()).unwrap();
     let mut f = Oracle::new(&mut game, limits(100_000));
     let mut z = Point::new(&START.0, &START.1);
     for _ in 0..5 {
@@ -273,8 +275,8 @@ fn a_game_linear_in_y_is_answered_exactly_in_theory_too() {
     let c = Constants { l11: 0.0, l12: 1.0, l22: 0.0, radius_y: None, ..CONSTANTS };
     for (theory, lambda) in [(true, 1.0 / 32.0), (false, 1.0 / 16.0)] {
         let mode = if theory { Mode::Theory } else { Mode::Certificate };
-        let choice = Choice { mode, ..Choice::named("regularised").with(c) };
-        let mut method = choice.build(&game, &Settings::eps(EPS)).unwrap();
+        let choice = Regularised { mode, constants: Some(c), ..Regularised::default() };
+        let mut method = choice.build(&game, EPS.into()).unwrap();
         let mut f = Oracle::new(&mut game, limits(100_000));
         let mut z = Point::new(&[0.01], &[-1.0]);
         method.answer(&mut f, &mut z).unwrap();
@@ -296,9 +298,8 @@ fn continuation_starts_at_accuracy_one_and_divides_it_as_long_as_it_is_reached()
     );
     game.linear = true;
     let c = Constants { l11: 1.0, l12: 0.001, l22: 0.0, ..CONSTANTS };
-    let staged =
-        |value| Choice { params: vec![("continuation".into(), value)], ..Choice::named("regularised").with(c) };
-    let mut method = staged(4.0).build(&game, &Settings::eps(1e-3)).unwrap();
+    let staged = |continuation| Regularised { continuation, constants: Some(c), ..Regularised::default() };
+    let mut method = staged(4.0).build(&game, 1e-3.into()).unwrap();
     let mut f = Oracle::new(&mut game, limits(100_000));
     let mut z = Point::new(&[1.0], &[0.5]);
     let lambda = |z: &Point<f64>| 0.001 * z.x[0] / z.y[0];
@@ -309,6 +310,6 @@ fn continuation_starts_at_accuracy_one_and_divides_it_as_long_as_it_is_reached()
     method.answer(&mut f, &mut z).unwrap();
     assert!((lambda(&z) - 1.0 / 64.0).abs() < 1e-12, "{}", lambda(&z));
     for bad in [0.5, f64::INFINITY, f64::NAN] {
-        assert!(staged(bad).build(&plain::game(), &Settings::eps(1e-2)).is_err(), "{bad}");
+        assert!(staged(bad).build(&plain::game(), 1e-2.into()).is_err(), "{bad}");
     }
 }

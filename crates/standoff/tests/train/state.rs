@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use standoff::methods::{Reply, Train, Visitor};
+use standoff::Visitor;
+use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Rule, Schedule, SgdOptions};
 use standoff::{Game, Method, Point, Real, StopReason};
 

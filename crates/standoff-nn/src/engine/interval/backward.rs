@@ -10,7 +10,7 @@ use super::ends::{AddSigned, ToCentre, ToEnds};
 use super::margin::SpreadBackward;
 use super::worker::{Net, Worker};
 use crate::kernels::activation::{self, Activation};
-use crate::kernels::{LANES, dense, pool, transpose};
+use crate::kernels::{LANES, RunKernel, dense, pool, transpose};
 
 impl Worker {
     /// Takes the gradient with respect to the margins, in `g[0]` with minus their sum at the label, back through the network. That

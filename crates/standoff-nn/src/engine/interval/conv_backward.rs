@@ -7,7 +7,7 @@ use super::ends::ToCentre;
 use super::worker::{Net, Worker, unpooled};
 use crate::kernels::activation::{self, Activation};
 use crate::kernels::pooled_grad::{self, Pooled};
-use crate::kernels::{LANES, channels_last, conv, conv_grad, pool};
+use crate::kernels::{LANES, RunKernel, channels_last, conv, conv_grad, pool};
 
 impl Worker {
     /// With g and h the gradients of the lower and the upper ends, those of centre and radius are `h + g` and `h - g`: the same terms,

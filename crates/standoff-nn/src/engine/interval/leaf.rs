@@ -10,7 +10,7 @@ use super::weights::Weights;
 use super::worker::{Net, Worker};
 use super::{Bounds, Region};
 use crate::Error;
-use crate::kernels::LANES;
+use crate::kernels::{LANES, RunKernel};
 use std::ops::Range;
 
 /// What every leaf sees.

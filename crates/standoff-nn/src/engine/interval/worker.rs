@@ -8,7 +8,7 @@ use super::weights::Weights;
 use crate::Shape;
 use crate::kernels::activation::{self, Activation};
 use crate::kernels::pooled_grad::{self, Terms};
-use crate::kernels::{ConvShape, Isa, LANES, channels_last, conv, dense, pool, transpose};
+use crate::kernels::{ConvShape, Isa, LANES, RunKernel, channels_last, conv, dense, pool, transpose};
 
 /// What a leaf runs through.
 pub(super) struct Net<'a> {

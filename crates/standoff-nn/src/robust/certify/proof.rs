@@ -4,7 +4,7 @@
 use super::last::{Inputs, Last};
 use super::rounding::{LARGEST, SMALLEST, TINY, UNIT, gamma, grow, times, wide_gamma};
 use crate::kernels::double::{self, TILE, Wide};
-use crate::kernels::{Isa, LANES};
+use crate::kernels::{Isa, LANES, RunKernel};
 use crate::{Error, Layer, Model, Region, Shape};
 
 /// The widening of the region: so much, and so much of what is added.

@@ -1,6 +1,6 @@
 //! E4, E5, E6 and E15: the constants of the theorems.
 
-use standoff::plan::{self, Outer, Statement};
+use standoff::plan::{self, OuterStep, Statement};
 use standoff::{Constants, Settings, StopReason, solve, zoo};
 
 use super::{Failure, Page};
@@ -22,7 +22,7 @@ pub(super) const SAMPLE: Constants = Constants {
 pub(super) fn e4(page: &mut Page) -> Result<(), Failure> {
     let of = |radius_y| {
         let c = Constants { radius_y: Some(radius_y), ..SAMPLE };
-        plan::algorithm2(&c, 1e-2, Statement::Printed, Outer::Projected).map_err(Failure::from)
+        plan::algorithm2(&c, 1e-2, Statement::Printed, OuterStep::Projected).map_err(Failure::from)
     };
     let (right, wrong) = (of(0.5)?, of(10.0)?);
     let (lambda, count) = (right.lambda / wrong.lambda, wrong.grad_x() / right.grad_x());
@@ -38,7 +38,7 @@ pub(super) fn e5(page: &mut Page) -> Result<(), Failure> {
     // A start whose y is the exact answer has inner gap 0: read so, the count promises that one step is enough.
     for (label, delta_g) in [("the inner gap, 0", 0.0), ("Delta_g, 1", 1.0)] {
         let c = Constants { delta_g: Some(delta_g), ..SAMPLE };
-        let count = plan::algorithm2(&c, 1e-2, Statement::Printed, Outer::FrankWolfe)?.outer;
+        let count = plan::algorithm2(&c, 1e-2, Statement::Printed, OuterStep::FrankWolfe)?.outer;
         let holds = if delta_g == 0.0 { count == 1.0 } else { count > 1e6 };
         page.claim(holds, format!("Delta read as {label}: {count:.1e} Frank-Wolfe steps promised"))?;
     }

@@ -1,8 +1,9 @@
 //! E10, E11, E12, E16 and E17: the paper's examples and definitions.
 
 use standoff::gap::{Ask, Gauge, Side};
+use standoff::methods::Multistep;
 use standoff::zoo::lqr::{self, Order};
-use standoff::{Choice, Game, Need, Point, Set, Settings, StopReason, solve, zoo};
+use standoff::{Game, Need, Point, Set, Settings, StopReason, solve, zoo};
 
 use super::{Failure, Formula, Page};
 
@@ -55,7 +56,7 @@ pub(super) fn e12(page: &mut Page) -> Result<(), Failure> {
         previous = cost;
     }
     let mut i = lqr::scalar(1.0, 0.5, Order::CostMinimises)?;
-    let settings = Settings { method: Choice::named("multistep"), ..Settings::eps(1e-6) };
+    let settings = Settings { method: Multistep::default().into(), ..Settings::eps(1e-6) };
     let end = solve(&mut i.game, &i.start, &settings)?;
     let k = end.point.y[0];
     page.claim(

@@ -1,6 +1,7 @@
 //! E9 and E14: which iterate is returned, and what noise asks for.
 
-use standoff::{Choice, Constants, Point, Record, Set, Settings, Trace, solve_with};
+use standoff::methods::Regularised;
+use standoff::{Constants, Point, Record, Set, Settings, Trace, solve_with};
 
 use super::{Failure, Formula, Page};
 
@@ -15,10 +16,10 @@ pub(super) fn e9(page: &mut Page) -> Result<(), Failure> {
         dy: |x, _| 0.001 * x,
     };
     let constants = Constants { l11: 6.0, l12: 0.001, ..Constants::default() };
-    let method = Choice::named("regularised").with(constants);
+    let method = Regularised { constants: Some(constants), ..Regularised::default() }.into();
     let settings = Settings { method, max_iterations: 110, ..Settings::eps(1e-2) };
     let mut trace = Trace::default();
-    let mut built = settings.method.build(&game, &settings)?;
+    let mut built = settings.build(&game)?;
     solve_with(&mut game, &Point::new(&[0.3], &[0.0]), built.as_mut(), &settings, &mut trace)?;
     let gap = |r: &Record| r.certificate.epsilon();
     let best = trace.records.iter().min_by(|a, b| gap(a).total_cmp(&gap(b)));

@@ -1,13 +1,13 @@
 //! E8 and E13: how counts grow with 1/eps.
 
-use standoff::plan::{self, Outer, Statement};
-use standoff::{Choice, Settings, StopReason, solve, zoo};
+use standoff::plan::{self, OuterStep, Statement};
+use standoff::{AnyMethod, Settings, StopReason, solve, zoo};
 
 use super::constants::SAMPLE;
 use super::{Failure, Page};
 
 pub(super) fn e8(page: &mut Page) -> Result<(), Failure> {
-    let count = |eps| plan::algorithm2(&SAMPLE, eps, Statement::Corrected, Outer::Projected).map_err(Failure::from);
+    let count = |eps| plan::algorithm2(&SAMPLE, eps, Statement::Corrected, OuterStep::Projected).map_err(Failure::from);
     let (a, b) = (count(1e-4)?, count(1e-5)?);
     for (label, power, range) in [
         ("x-gradients grow", (b.grad_x() / a.grad_x()).log10(), 2.9..3.1),
@@ -22,13 +22,13 @@ pub(super) fn e8(page: &mut Page) -> Result<(), Failure> {
 /// Gradients of both players that a method needs on the ramp of its own eps.
 fn gradients(method: &str, eps: f64) -> Result<f64, Failure> {
     let mut i = zoo::ramp(eps)?;
-    let method = Choice { constants: i.constants, ..Choice::named(method) };
+    let method = AnyMethod::named(method, &i.constants.into())?;
     let settings = Settings { method, max_gradients: u64::MAX, ..Settings::eps(eps) };
     let end = solve(&mut i.game, &i.start, &settings)?;
     if end.reason == StopReason::Converged {
         Ok(end.calls.gradients() as f64)
     } else {
-        Err(Failure(format!("{} at eps = {eps}: {}", settings.method.name, end.reason.name())))
+        Err(Failure(format!("{} at eps = {eps}: {}", settings.method.info().name, end.reason.name())))
     }
 }
 

@@ -1,20 +1,21 @@
 //! E1, E2, E3 and E7: step sizes and restarts.
 
-use standoff::inner::{Accelerated, Regulariser, Stop};
+use standoff::inner::{Accelerated, Held, Inner, Regulariser, Response, Stop};
+use standoff::methods::{Multistep, Regularised};
 use standoff::oracle::{Limits, Oracle};
-use standoff::outer::FrankWolfe;
-use standoff::{Choice, Need, Point, Set, Settings, StopReason, solve, zoo};
+use standoff::outer::{FrankWolfeStep, Outer};
+use standoff::{Need, Point, Set, Settings, StopReason, solve, zoo};
 
 use super::{Failure, Formula, Page};
 
 pub(super) fn e1(page: &mut Page) -> Result<(), Failure> {
     let mut i = zoo::printed_step(0.5)?;
-    let corrected = Choice { constants: i.constants, ..Choice::named("multistep") };
-    let printed = Choice { as_printed: true, ..corrected.clone() };
+    let corrected = Multistep { constants: i.constants, ..Multistep::default() };
+    let printed = Multistep { as_printed: true, ..corrected };
     for (label, method) in [("printed, 1/(L11 + L12^2/(2 mu))", printed), ("corrected, 1/(L11 + L12^2/mu)", corrected)]
     {
         let as_printed = method.as_printed;
-        let settings = Settings { method, max_iterations: 1000, ..Settings::eps(1e-6) };
+        let settings = Settings { method: method.into(), max_iterations: 1000, ..Settings::eps(1e-6) };
         let end = solve(&mut i.game, &i.start, &settings)?;
         let (reason, steps, gap) = (end.reason, end.iterations, end.certificate.x.upper);
         let holds = if as_printed {
@@ -30,7 +31,7 @@ pub(super) fn e1(page: &mut Page) -> Result<(), Failure> {
 pub(super) fn e2(page: &mut Page) -> Result<(), Failure> {
     for (label, as_printed) in [("printed, 1/L22", true), ("corrected", false)] {
         let mut i = zoo::abs();
-        let method = Choice { as_printed, constants: i.constants, ..Choice::named("regularised") };
+        let method = Regularised { as_printed, constants: i.constants, ..Regularised::default() }.into();
         let settings = Settings { method, max_gradients: 100_000, ..Settings::eps(1e-1) };
         let end = solve(&mut i.game, &i.start, &settings)?;
         let (reason, gap) = (end.reason, end.certificate.epsilon());
@@ -54,8 +55,9 @@ fn epoch(kappa: f64, bend: f64, n: u64) -> Result<f64, Failure> {
     let mut y = [1.0];
     let before = -whole.value(0.0, &y);
     // K = 0 makes one epoch, as printed: floor(K/N) + 1. N = 0 makes no step.
-    let mut ascent = Accelerated::new(1.0 / (kappa + 1.0), n, Stop::Steps(0), 1);
-    ascent.run(&mut oracle, &mut y, &whole).map_err(|reason| Failure(reason.name().into()))?;
+    let mut ascent = Accelerated::new(1.0 / (kappa + 1.0), n, 1);
+    let once = Stop::Steps(0).into();
+    ascent.answer(&mut oracle, &mut y, &whole, once).map_err(|reason| Failure(reason.name().into()))?;
     Ok(-whole.value(0.0, &y) / before)
 }
 
@@ -97,9 +99,11 @@ pub(super) fn e7(page: &mut Page) -> Result<(), Failure> {
     };
     for (label, clip) in [("printed", false), ("clipped", true)] {
         let mut z = Point::new(&[1.0], &[0.1 + 1.0 / 256.0]);
-        let mut step = FrankWolfe::new(1.1, 1.0, 1);
+        let mut step = FrankWolfeStep::new(1.1, 1.0, 1);
         step.clip = clip;
-        step.run(&mut Oracle::new(&mut game, Limits::default()), &mut z);
+        let mut still = Response { inner: Held, regulariser: Regulariser::none(1), request: Stop::Steps(0).into() };
+        let moved = step.advance(&mut Oracle::new(&mut game, Limits::default()), &mut z, &mut still);
+        moved.map_err(|reason| Failure(reason.name().into()))?;
         let x = z.x[0];
         let holds = if clip { (0.0..1e-12).contains(&x) } else { (-1.0 / 256.0..-0.003).contains(&x) };
         page.claim(holds, format!("{label}: x = 1 moves to {x:.5}; X is [0, 1]"))?;

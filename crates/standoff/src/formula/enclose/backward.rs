@@ -94,41 +94,18 @@ impl<T: Number> Values<'_, T> {
                 all[i] = all[i].plus(amount);
             }
         };
-        let number = steps[at].kink.unwrap_or(usize::MAX);
-        let place = |entry: usize, convex: bool| Place { step: at, kink: number, entry, adjoint: g[entry], convex };
         match op {
-            Op::Each(f) => {
+            Op::Each(_) | Op::Power(_) | Op::Pair(_) => {
                 for i in 0..g.len() {
-                    let slope = match f {
-                        Unary::Abs => kinks.ramp(va.at(i), -1.0, place(i, true)),
-                        Unary::Relu => kinks.ramp(va.at(i), 0.0, place(i, true)),
-                        _ => slope(f, va.at(i), self.known[at][i]),
-                    };
-                    into(a, i, g[i].times(slope));
-                }
-            }
-            Op::Power(n) => {
-                for i in 0..g.len() {
-                    let slope = T::exact(f64::from(n)).times(va.at(i).power(n.saturating_sub(1)));
-                    into(a, i, g[i].times(slope));
-                }
-            }
-            Op::Pair(f @ (Binary::Max | Binary::Min)) => {
-                for i in 0..g.len() {
-                    let first = kinks.first_weight(va.stretched(i), vb.stretched(i), place(i, f == Binary::Max));
+                    let (first, second) = self.entry_slopes(op, (at, a, b), (i, g[i]), kinks);
                     into(a, i, g[i].times(first));
-                    into(b, i, g[i].times(T::exact(1.0).minus(first)));
-                }
-            }
-            Op::Pair(f) => {
-                for i in 0..g.len() {
-                    let (first, second) = pair_slopes(f, va.stretched(i), vb.stretched(i));
-                    into(a, i, g[i].times(first));
-                    into(b, i, g[i].times(second));
+                    if let Some(second) = second {
+                        into(b, i, g[i].times(second));
+                    }
                 }
             }
             Op::Fold(f) => {
-                let slopes = self.fold_slopes(f, (at, va), place(0, f != Reduce::Min), kinks);
+                let slopes = self.fold_slopes(f, (at, va), self.place(at, (0, g[0]), f != Reduce::Min), kinks);
                 slopes.into_iter().enumerate().for_each(|(i, slope)| into(a, i, g[0].times(slope)));
             }
             Op::Product(lengths) => {
@@ -144,6 +121,38 @@ impl<T: Number> Values<'_, T> {
                     into(a, view.row(i / view.cols) + (i % view.cols) * view.col_step, *g);
                 }
             }
+        }
+    }
+
+    /// An entry of step `at` and its adjoint, where it may be a kink.
+    fn place(&self, at: usize, (entry, adjoint): (usize, T), convex: bool) -> Place<T> {
+        Place { step: at, kink: self.program.steps[at].kink.unwrap_or(usize::MAX), entry, adjoint, convex }
+    }
+
+    /// The derivatives of entry `i` of an elementwise operation in its first operand and, if there is one, in its second.
+    fn entry_slopes(
+        &self,
+        op: Op,
+        (at, a, b): (usize, usize, usize),
+        (i, g): (usize, T),
+        kinks: &mut Kinks<'_>,
+    ) -> (T, Option<T>) {
+        let (va, vb) = (self.of(a), self.of(b));
+        match op {
+            Op::Each(Unary::Abs) => (kinks.ramp(va.at(i), -1.0, self.place(at, (i, g), true)), None),
+            Op::Each(Unary::Relu) => (kinks.ramp(va.at(i), 0.0, self.place(at, (i, g), true)), None),
+            Op::Each(f) => (slope(f, va.at(i), self.known[at][i]), None),
+            Op::Power(n) => (T::exact(f64::from(n)).times(va.at(i).power(n.saturating_sub(1))), None),
+            Op::Pair(f @ (Binary::Max | Binary::Min)) => {
+                let place = self.place(at, (i, g), f == Binary::Max);
+                let first = kinks.first_weight(va.stretched(i), vb.stretched(i), place);
+                (first, Some(T::exact(1.0).minus(first)))
+            }
+            Op::Pair(f) => {
+                let (first, second) = pair_slopes(f, va.stretched(i), vb.stretched(i));
+                (first, Some(second))
+            }
+            Op::Fold(_) | Op::Product(_) | Op::View(_) => unreachable!("not elementwise"),
         }
     }
 

@@ -10,14 +10,15 @@ use std::sync::Arc;
 
 use super::graph::{Graph, Id, Kind, Reach};
 use super::op::Op;
+use super::tape::Blocks;
 use crate::Point;
 use crate::enclosure::{EnclosedGradients, FastEnclosure, KinkSlope, Number, Precision, Slopes};
 
 /// Where a node's numbers come from.
 #[derive(Debug, Clone)]
 enum Origin {
-    /// Exact numbers of the file.
-    Constant(Range<usize>),
+    /// Exact numbers of the file: that block of the constants.
+    Constant(usize),
     /// Entries of x or of y.
     Variable(Reach, Range<usize>),
     Apply(Op, [usize; 2]),
@@ -36,7 +37,7 @@ struct Step {
 #[derive(Debug)]
 pub(super) struct Program {
     steps: Vec<Step>,
-    constants: Arc<Vec<f64>>,
+    constants: Arc<Blocks>,
     dims: [usize; 2],
 }
 
@@ -80,19 +81,9 @@ struct Values<'p, T> {
 
 impl Program {
     /// Keeps what the root needs. `constants` are those of the graph.
-    pub(super) fn new(graph: &Graph, root: Id, constants: Arc<Vec<f64>>) -> Self {
-        let made_by = |i: usize| match graph.nodes[i].kind {
-            Kind::Apply(op, args) => Some((op, args)),
-            _ => graph.nodes[i].rounded,
-        };
+    pub(super) fn new(graph: &Graph, root: Id, constants: Arc<Blocks>) -> Self {
+        let needed = needed(graph, root);
         let mut place = vec![0; root.index() + 1];
-        let mut needed = vec![false; root.index() + 1];
-        needed[root.index()] = true;
-        for i in (0..=root.index()).rev() {
-            if let (true, Some((_, args))) = (needed[i], made_by(i)) {
-                args.iter().for_each(|id| needed[id.index()] = true);
-            }
-        }
         let (mut steps, mut kinks) = (Vec::new(), 0);
         for i in (0..=root.index()).filter(|&i| needed[i]) {
             let node = &graph.nodes[i];
@@ -101,7 +92,7 @@ impl Program {
             let origin = match (node.kind, node.rounded) {
                 (Kind::Apply(op, args), _) | (Kind::Constant(_), Some((op, args))) => apply(op, args),
                 (Kind::Variable(at), _) => Origin::Variable(node.reach, at..at + len),
-                (Kind::Constant(at), None) => Origin::Constant(at..at + len),
+                (Kind::Constant(at), None) => Origin::Constant(at),
             };
             let is_kink = node.reach != Reach::NONE && matches!(&origin, Origin::Apply(op, _) if op.kink().is_some());
             let kink = is_kink.then(|| {
@@ -130,6 +121,20 @@ impl Program {
     }
 }
 
+/// Which nodes the root is made of, constants with rounding errors from their operands.
+pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
+    let mut needed = vec![false; graph.nodes.len()];
+    needed[root.index()] = true;
+    for i in (0..=root.index()).rev() {
+        let node = &graph.nodes[i];
+        let made_by = if let Kind::Apply(op, args) = node.kind { Some((op, args)) } else { node.rounded };
+        if let (true, Some((_, args))) = (needed[i], made_by) {
+            args.iter().for_each(|id| needed[id.index()] = true);
+        }
+    }
+    needed
+}
+
 impl<'p, T: Number> Values<'p, T> {
     /// The forward pass.
     fn at(program: &'p Program, z: &'p Point<f64>) -> Self {
@@ -146,7 +151,7 @@ impl<'p, T: Number> Values<'p, T> {
 
     fn of(&self, step: usize) -> Numbers<'_, T> {
         match &self.program.steps[step].origin {
-            Origin::Constant(range) => Numbers::Exact(&self.program.constants[range.clone()]),
+            Origin::Constant(block) => Numbers::Exact(&self.program.constants[*block]),
             Origin::Variable(player, range) if *player == Reach::X => Numbers::Exact(&self.z.x[range.clone()]),
             Origin::Variable(_, range) => Numbers::Exact(&self.z.y[range.clone()]),
             Origin::Apply(..) => Numbers::Enclosed(&self.known[step]),

@@ -137,7 +137,7 @@ impl<R: Real> Anderson<R> {
         true
     }
 
-    pub(super) fn visit(&mut self, visitor: &mut dyn crate::methods::Visitor<R>) {
+    pub(super) fn visit(&mut self, visitor: &mut dyn crate::method::Visitor<R>) {
         let mut some = u64::from(self.some);
         visitor.count("anderson_some", &mut some);
         self.some = some != 0;

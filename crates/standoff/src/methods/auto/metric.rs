@@ -26,7 +26,7 @@ impl<R: Real> Metric<R> {
     }
 
     /// Shows the weights.
-    pub(super) fn visit(&mut self, name: &str, visitor: &mut dyn crate::methods::Visitor<R>) {
+    pub(super) fn visit(&mut self, name: &str, visitor: &mut dyn crate::method::Visitor<R>) {
         let mut plain = u64::from(self.plain);
         visitor.count(&format!("{name}_plain"), &mut plain);
         self.plain = plain != 0;

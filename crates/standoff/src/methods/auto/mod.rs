@@ -8,9 +8,12 @@
 mod anderson;
 mod line;
 mod metric;
+mod parameters;
 mod saddle;
 mod smoothing;
 mod turns;
+
+pub use self::parameters::Auto;
 
 use self::saddle::Saddle;
 use self::smoothing::Smoothing;
@@ -18,13 +21,13 @@ use self::turns::{Part, Turns};
 use super::step::zeros;
 use super::{Method, Visitor};
 use crate::pair::PairGauge;
-use crate::{Certificate, Game, Need, Oracle, Point, Settings, StopReason};
+use crate::{Certificate, Game, Goal, Need, Oracle, Point, StopReason};
 
 /// A part continues from the other's point if that has at most this share of its gap.
 const FAR_AHEAD: f64 = 0.1;
 
-/// The default method.
-pub struct Auto<G: Game> {
+/// The default method under way.
+struct AutoRun<G: Game> {
     smoothing: Smoothing<G>,
     saddle: Saddle<G>,
     turns: Turns,
@@ -34,15 +37,15 @@ pub struct Auto<G: Game> {
     other_gaps: Option<Certificate>,
 }
 
-impl<G: Game> Auto<G> {
+impl<G: Game> AutoRun<G> {
     /// Ready for a game.
-    pub fn new(game: &G, settings: &Settings) -> Self {
+    fn new(game: &G, goal: Goal) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
-            smoothing: Smoothing::new(game, settings),
+            smoothing: Smoothing::new(game, goal),
             saddle: Saddle::new(game),
             turns: Turns::new(),
-            pair: PairGauge::new(n, m, settings.radius),
+            pair: PairGauge::new(n, m, goal.radius),
             other: zeros(game),
             other_gaps: None,
         }
@@ -70,7 +73,7 @@ impl<G: Game> Auto<G> {
     }
 }
 
-impl<G: Game> Method<G> for Auto<G> {
+impl<G: Game> Method<G> for AutoRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         let (_, seen) = self.pair.measure(f, z);
         let total = f.calls().gradients();

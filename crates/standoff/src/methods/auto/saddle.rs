@@ -14,7 +14,7 @@
 
 use super::anderson::Anderson;
 use super::metric::Metric;
-use crate::methods::Visitor;
+use crate::method::Visitor;
 use crate::methods::extragradient::{GROW, LOOK, SHORTEST, SHRINK};
 use crate::methods::step::{gradients, zeros};
 use crate::{Diagnosis, Game, Oracle, Point, Real, StopReason, ops};

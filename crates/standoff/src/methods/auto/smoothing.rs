@@ -19,9 +19,9 @@
 
 use super::line::Line;
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
-use crate::methods::Visitor;
+use crate::method::Visitor;
 use crate::pair::PairGauge;
-use crate::{Diagnosis, Game, Need, Oracle, Point, Settings, StopReason, ops};
+use crate::{Diagnosis, Game, Goal, Need, Oracle, Point, StopReason, ops};
 
 /// A stage aims at this share of the gap it starts from.
 const STAGE_SHARE: f64 = 0.2;
@@ -74,13 +74,13 @@ struct Stage {
 }
 
 impl<G: Game> Smoothing<G> {
-    pub(super) fn new(game: &G, settings: &Settings) -> Self {
+    pub(super) fn new(game: &G, goal: Goal) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
-            eps: settings.eps,
+            eps: goal.eps,
             inner: Adaptive::new(m),
             regulariser: Regulariser::none(m),
-            pair: PairGauge::new(n, m, settings.radius),
+            pair: PairGauge::new(n, m, goal.radius),
             stage: Stage {
                 open: false,
                 answered: false,

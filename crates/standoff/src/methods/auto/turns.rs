@@ -3,7 +3,7 @@
 //! Let a and c be the gradients that smoothing and extragradient steps have spent. The latter have the next turn while `c < share a`, where the share
 //! depends on what was seen so far. A turn is a fixed share of all gradients, so the number of turns grows with the logarithm of the total.
 
-use crate::methods::Visitor;
+use crate::method::Visitor;
 use crate::{Diagnosis, Real, StopReason};
 
 /// Gradients before the extragradient steps have their first turn.

@@ -11,15 +11,19 @@
 //! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x` and
 //! `Y <= r_y + lambda radius_y`. Hence at most `32 m Delta_g/eps^2` steps, each of `O(sqrt(L_psi/lambda) log(1/eps))` ascent
 //! steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness is `L_psi = L22 + lambda + L12^2/m`.
+//!
+//! That is for steps of length at most 1. For steps of length at most `m_x` and `m_y` every residual costs so many times as much:
+//! `lambda` and the bound `eps/4` of `r_y` are divided by `m_y`, the bounds from X by `m_x`.
 
 mod descent;
 
 use self::descent::{Descent, End};
 use super::given::Given;
 use super::step::zeros;
-use super::{Method, Visitor};
+use super::{Method, NamedParameters, Visitor};
 use crate::inner::Regulariser;
-use crate::{Choice, Constants, Error, Game, Need, Oracle, Point, Real, Settings, StopReason, ops};
+use crate::plan::Reach;
+use crate::{Constants, Error, Game, Goal, Need, Oracle, Point, Real, StopReason, ops};
 
 /// The error that an inexact `x(y)` may put into a gradient of psi, as a share of the last step's length over its size...
 const NOISE: f64 = 0.2;
@@ -28,9 +32,71 @@ const LAST_NOISE: f64 = 0.1;
 /// The residual is at most twice `||y+ - y||/step`, and noise: at this share of the tolerance it is worth a look.
 const WORTH_A_LOOK: f64 = 0.8;
 
-/// `(x, y)+ = approximate saddle point of f + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`.
-pub struct FastNash<G: Game> {
+/// FastNash: `(x, y)+ = approximate saddle point of f + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`.
+///
+/// ```
+/// use standoff::Settings;
+/// use standoff::methods::FastNash;
+///
+/// let method = FastNash { adaptive: true, ..FastNash::default() };
+/// let settings = Settings { method: method.into(), ..Settings::eps(1e-3) };
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FastNash {
+    /// The weight m that holds x; by default L11, or `L12/20` where L11 = 0.
+    pub m: Option<f64>,
+    /// m starts at `L11/32` and doubles when convexity is violated.
+    pub adaptive: bool,
+    /// The weight of the regulariser; by default `eps/(2 radius_y)`, so that it costs Y at most `eps/2`.
+    pub lambda: Option<f64>,
+    /// Needs L11, L12, L22 and a bounded Y.
+    pub constants: Option<Constants>,
+}
+
+impl FastNash {
+    /// From parameters by name.
+    pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
+        let (m, lambda) = (given.get("m"), given.get("lambda"));
+        Ok(Self { m, adaptive: given.switch("adaptive")?, lambda, constants: given.constants })
+    }
+
+    /// Checks the parameters and makes the method ready for a game.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let given = Given::new("fastnash", &self.constants, goal)?;
+        let c = given.constants()?;
+        let eps = goal.eps;
+        let centre = game.y_set().centre();
+        let lambda = given.positive("lambda", self.lambda, || given.lambda(game, &centre))?;
+        let m = given.positive("m", self.m, || {
+            Ok(match (c.l11 > 0.0, c.l12 > 0.0) {
+                (true, _) if self.adaptive => c.l11 / 32.0,
+                (true, _) => c.l11,
+                // Convex in x: any m will do.
+                (false, true) => 0.05 * c.l12,
+                (false, false) => eps,
+            })
+        })?;
+        let Point { x, y } = zeros(game);
+        Ok(Box::new(FastNashRun {
+            eps,
+            reach: given.reach(game),
+            constants: *c,
+            m,
+            adaptive: self.adaptive,
+            regulariser: Regulariser { lambda, centre },
+            descent: Descent::new(x.len()),
+            kept: 0,
+            normal: y.clone(),
+            dual: Dual { last: y.clone(), from: y.clone(), next: y.clone(), gradient: y },
+        }))
+    }
+}
+
+/// The method under way.
+struct FastNashRun<G: Game> {
     eps: f64,
+    /// The longest steps of the certificate.
+    reach: Reach,
     constants: Constants,
     m: f64,
     adaptive: bool,
@@ -51,7 +117,7 @@ struct Dual<R> {
 }
 
 /// What follows from m and lambda.
-struct Tuning {
+struct DualTuning {
     step: f64,
     momentum: f64,
     /// Stop when the residuals are at most these.
@@ -61,49 +127,18 @@ struct Tuning {
     per_noise: f64,
 }
 
-impl<G: Game> FastNash<G> {
-    /// Needs L11, L12, L22 and a bounded Y. Parameters `m`, `lambda`, `adaptive`.
-    pub fn new(game: &G, settings: &Settings, choice: &Choice) -> Result<Self, Error> {
-        let given = Given::new("fastnash", choice, settings)?;
-        let c = given.constants()?;
-        let eps = given.eps;
-        let centre = game.y_set().centre();
-        let radius_y = given.radius_y(game, &centre)?;
-        let lambda = given.positive("lambda", || Ok(eps / (2.0 * radius_y)))?;
-        let adaptive = given.switch("adaptive")?;
-        let m = given.positive("m", || {
-            Ok(match (c.l11 > 0.0, c.l12 > 0.0) {
-                (true, _) if adaptive => c.l11 / 32.0,
-                (true, _) => c.l11,
-                // Convex in x: any m will do.
-                (false, true) => 0.05 * c.l12,
-                (false, false) => eps,
-            })
-        })?;
-        let Point { x, y } = zeros(game);
-        Ok(Self {
-            eps,
-            constants: *c,
-            m,
-            adaptive,
-            regulariser: Regulariser { lambda, centre },
-            descent: Descent::new(x.len()),
-            kept: 0,
-            normal: y.clone(),
-            dual: Dual { last: y.clone(), from: y.clone(), next: y.clone(), gradient: y },
-        })
-    }
-
-    fn tune(&self) -> Tuning {
+impl<G: Game> FastNashRun<G> {
+    fn tune(&self) -> DualTuning {
         let (c, m, lambda, eps) = (&self.constants, self.m, self.regulariser.lambda, self.eps);
         let smooth = c.l22 + lambda + c.l12 * c.l12 / m;
         let q = (lambda / smooth).sqrt();
-        let tolerance_y = (0.25 * eps).min(eps * (lambda / (32.0 * m)).sqrt());
+        let Reach { x: reach_x, y: reach_y } = self.reach;
+        let tolerance_y = (0.25 * eps / reach_y).min(eps / reach_x * (lambda / (32.0 * m)).sqrt());
         let per_noise = if c.l12 > 0.0 { m / c.l12 } else { f64::INFINITY };
-        Tuning {
+        DualTuning {
             step: 1.0 / smooth,
             momentum: (1.0 - q) / (1.0 + q),
-            tolerance_x: (0.125 * eps).min(LAST_NOISE * tolerance_y * per_noise),
+            tolerance_x: (0.125 * eps / reach_x).min(LAST_NOISE * tolerance_y * per_noise),
             tolerance_y,
             per_noise,
         }
@@ -179,7 +214,7 @@ impl<G: Game> FastNash<G> {
     }
 }
 
-impl<G: Game> Method<G> for FastNash<G> {
+impl<G: Game> Method<G> for FastNashRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         while self.solve(f, z)? == End::Convexity {
             self.m *= 2.0;

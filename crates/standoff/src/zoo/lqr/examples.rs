@@ -144,12 +144,20 @@ pub fn cart_pole_imitation(order: Order) -> Instance {
     sure(own_centre(&cart_pole(), &q, &one(0.5), order))
 }
 
+/// The largest entry of `A dt` and `B dt`. Beyond it the exponential overflows, or its slow and fast modes share no digits.
+const LARGEST_EXPONENT: f64 = 1e4;
+
 /// `x' = A x + B u` in continuous time, sampled every `dt` with the input held: `exp` of `[A, B; 0, 0] dt`, exactly.
 pub fn discretise(a: &DMatrix<f64>, b: &DMatrix<f64>, dt: f64) -> Result<(DMatrix<f64>, DMatrix<f64>), Error> {
     positive("dt", dt)?;
     let (n, m) = (a.nrows(), b.ncols());
     super::check("A", a, n, n)?;
     super::check("B", b, n, m)?;
+    let largest = a.amax().max(b.amax()) * dt;
+    if !(largest <= LARGEST_EXPONENT) {
+        let problem = format!("an entry of A dt or B dt is {largest:e}, want at most {LARGEST_EXPONENT:e}");
+        return Err(refuse(format!("{problem}: sample more often (a smaller dt), or use other units")));
+    }
     let mut both = DMatrix::zeros(n + m, n + m);
     both.view_mut((0, 0), (n, n)).copy_from(&(a * dt));
     both.view_mut((0, n), (n, m)).copy_from(&(b * dt));

@@ -39,6 +39,19 @@ impl Default for Imitation {
 ///
 /// A player's vector is `K`, or `Q` and then `R`, each column by column. Where `K` does not stabilise, the value is infinite, against the
 /// player who moves `K`, and the gradients are NaN.
+///
+/// ```
+/// use standoff::zoo::lqr::{DMatrix, Imitation, LqrGame, Order, System};
+/// use standoff::{Settings, solve};
+///
+/// let one = |v: f64| DMatrix::from_element(1, 1, v);
+/// let system = System::new(one(1.0), one(1.0), one(1.0))?;
+/// let imitation = Imitation { gamma: 0.5, ..Imitation::default() };
+/// let mut game = LqrGame::new(&system, &one(0.6), &imitation, Order::PolicyMinimises)?;
+/// let start = game.start();
+/// assert!(solve(&mut game, &start, &Settings::eps(1e-4))?.certificate.proves(1e-4));
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct LqrGame {
     policy: Policy,

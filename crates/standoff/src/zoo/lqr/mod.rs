@@ -34,19 +34,29 @@ fn refuse(problem: String) -> Error {
     Error::Lqr(problem)
 }
 
-/// Refuses a matrix of the wrong shape, or with an entry that is not a number.
+/// The largest entry that a matrix may have. Products of four entries, as in `K Sigma K'`, then stay finite with room to spare.
+const LARGEST_ENTRY: f64 = 1e60;
+
+/// Refuses a matrix of the wrong shape, or with an entry that is not a number or too large to compute with.
 fn check(name: &str, m: &DMatrix<f64>, rows: usize, columns: usize) -> Result<(), Error> {
     if m.shape() != (rows, columns) {
         let (r, c) = m.shape();
         return Err(refuse(format!("{name} is {r} x {c}, it must be {rows} x {columns}")));
     }
-    match m.iter().position(|v| !v.is_finite()) {
+    match m.iter().position(|v| !(v.abs() <= LARGEST_ENTRY)) {
         Some(at) => {
             let (row, column, value) = (at % rows, at / rows, m[at]);
-            Err(refuse(format!("{name}[{row}][{column}] is {value}; every entry must be finite")))
+            let want = if value.is_finite() { "at most 1e60 in size; use other units" } else { "finite" };
+            Err(refuse(format!("{name}[{row}][{column}] is {value:?}; every entry must be {want}")))
         }
         None => Ok(()),
     }
+}
+
+/// The least and the largest eigenvalue of a symmetric matrix; refuses one that is not symmetric.
+pub fn eigenvalue_range(name: &str, m: &DMatrix<f64>) -> Result<(f64, f64), Error> {
+    let least = least_eigenvalue(name, m)?;
+    Ok((least, -least_eigenvalue(name, &-m)?))
 }
 
 /// The least eigenvalue of a symmetric matrix; refuses one that is not symmetric.

@@ -18,6 +18,15 @@ pub(super) fn eigen(m: &DMatrix<f64>) -> Option<(DVector<f64>, DMatrix<f64>)> {
 
 /// `least I <= M <= most I` for symmetric `n x n` matrices `M`, stored column by column in full, with the inner product of
 /// all entries. An eigendecomposition each time: small matrices are meant.
+///
+/// ```
+/// use standoff::{ConvexSet, zoo::lqr::SpectralBox};
+///
+/// let mut m = [5.0, 0.0, 0.0, -1.0];
+/// SpectralBox::new(2, 0.1, 2.0)?.project(&mut m);
+/// assert!((m[0] - 2.0).abs() < 1e-12 && (m[3] - 0.1).abs() < 1e-12);
+/// # Ok::<(), standoff::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct SpectralBox {
     n: usize,

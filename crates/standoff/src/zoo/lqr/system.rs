@@ -7,6 +7,15 @@ use super::{check, check_definite, dare, refuse};
 use crate::Error;
 
 /// `x' = A x + B u` from `x_0` with covariance `Sigma0`; stabilisable.
+///
+/// ```
+/// use standoff::zoo::lqr::{DMatrix, System};
+///
+/// let one = |v: f64| DMatrix::from_element(1, 1, v);
+/// assert!(System::new(one(1.2), one(1.0), one(1.0)).is_ok());
+/// // Nothing reaches a mode that grows.
+/// assert!(System::new(one(1.2), one(0.0), one(1.0)).is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct System {
     a: DMatrix<f64>,

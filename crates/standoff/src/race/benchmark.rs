@@ -1,9 +1,9 @@
-//! What is raced on: a game under a name, made afresh for every run.
+//! A benchmark problem: a game under a name, with its start and its constants, made afresh for every run.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::formula::FormulaGame;
-use crate::zoo::{Entry, Instance};
+use crate::zoo::{Instance, ZooEntry};
 use crate::{Constants, Error, estimate};
 
 /// Points sampled where constants are not known.
@@ -11,30 +11,30 @@ const SAMPLES: u64 = 20;
 
 type Maker = dyn Fn() -> Result<Instance, Error> + Send + Sync;
 
-/// A game to race on. Every run makes its own, so that runs share nothing.
-pub struct Course {
+/// A benchmark problem: a game, its start and its constants. Every run makes its own game, so that runs share nothing.
+pub struct BenchmarkGame {
     /// The name in tables.
     pub name: String,
-    /// What it is an instance of: courses of one family are summed up by medians.
+    /// What it is an instance of: benchmarks of one family are summed up by medians.
     pub family: String,
     make: Box<Maker>,
     /// Sampled once, however many methods ask.
     sampled: OnceLock<Constants>,
 }
 
-impl std::fmt::Debug for Course {
+impl std::fmt::Debug for BenchmarkGame {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Course").field("name", &self.name).field("family", &self.family).finish_non_exhaustive()
+        f.debug_struct("BenchmarkGame").field("name", &self.name).field("family", &self.family).finish_non_exhaustive()
     }
 }
 
-impl From<&'static Entry> for Course {
-    fn from(entry: &'static Entry) -> Self {
+impl From<&'static ZooEntry> for BenchmarkGame {
+    fn from(entry: &'static ZooEntry) -> Self {
         Self::new(entry.name, entry.name, || Ok((entry.make)()))
     }
 }
 
-impl Course {
+impl BenchmarkGame {
     /// A game of that name, made by that function, which gives the same game each time.
     pub fn new(
         name: impl Into<String>,

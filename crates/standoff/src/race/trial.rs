@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::Course;
 use super::log::Log;
 use super::movement::Watched;
 use super::reading::{self, Ending};
-use crate::methods::MethodInfo;
+use super::{BenchmarkGame, Entrant};
 use crate::noise::Noisy;
-use crate::{Calls, Certificate, Choice, Constants, Error, Record, Settings, solve_with};
+use crate::{Calls, Certificate, Constants, Error, Record, Settings, solve_with};
 
 /// What every entry gets.
 #[derive(Debug, Clone)]
@@ -71,7 +70,7 @@ pub type Curve = Vec<(u64, f64)>;
 
 /// One method on one game: its scores, and how the gap fell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lane {
+pub struct TrialResult {
     /// The game.
     pub game: String,
     /// What the game is an instance of.
@@ -88,25 +87,21 @@ pub struct Lane {
 
 /// One method on one game, to be run.
 #[derive(Debug, Clone, Copy)]
-pub struct Heat<'a> {
+pub struct Trial<'a> {
     /// The game.
-    pub course: &'a Course,
+    pub benchmark: &'a BenchmarkGame,
     /// The method.
-    pub method: &'static MethodInfo,
+    pub method: &'a Entrant,
 }
 
-/// Methods that do not look at eps: a run to the smallest one passes the others on its way, at the same counts as a run of its own.
-const BLIND_TO_EPS: &[&str] =
-    &["gda", "agda", "extragradient", "ogda", "negative-momentum", "hibsa", "smoothed-gda", "ds-gda", "tiada"];
-
-impl Heat<'_> {
+impl Trial<'_> {
     /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.
     /// An error is a game that cannot be made; a method that refuses the game is an ending.
-    pub fn run(&self, rules: &Rules) -> Result<Lane, Error> {
-        let known = self.course.constants(self.needs_constants(rules), rules.seed)?;
+    pub fn run(&self, rules: &Rules) -> Result<TrialResult, Error> {
+        let known = self.benchmark.constants(self.needs_constants(rules), rules.seed)?;
         let mut scores = Vec::with_capacity(rules.eps.len());
         let mut curve = (f64::INFINITY, Vec::new());
-        let group = if BLIND_TO_EPS.contains(&self.method.name) { rules.eps.len() } else { 1 };
+        let group = if self.method.eps_matters { 1 } else { rules.eps.len() };
         for eps in rules.eps.chunks(group.max(1)) {
             let (found, drawn) = self.solve(eps, known, rules)?;
             let smallest = eps.iter().copied().fold(f64::INFINITY, f64::min);
@@ -115,9 +110,9 @@ impl Heat<'_> {
             }
             scores.extend(found);
         }
-        Ok(Lane {
-            game: self.course.name.clone(),
-            family: self.course.family.clone(),
+        Ok(TrialResult {
+            game: self.benchmark.name.clone(),
+            family: self.benchmark.family.clone(),
             method: self.method.name,
             estimated: known.is_some_and(|c| c.estimated),
             scores,
@@ -125,9 +120,8 @@ impl Heat<'_> {
         })
     }
 
-    /// Without constants `multistep` searches for its steps, which noise would mislead: then it is given constants.
     fn needs_constants(&self, rules: &Rules) -> bool {
-        self.method.needs_constants || (rules.noise != 0.0 && self.method.name == "multistep")
+        if rules.noise == 0.0 { self.method.needs_constants } else { self.method.needs_constants_in_noise }
     }
 
     /// One run, to the smallest of these accuracies.
@@ -136,7 +130,7 @@ impl Heat<'_> {
             let score = |eps: &f64| Score::blank(*eps, Ending::Refused(error.clone()));
             Ok((eps.iter().map(score).collect(), Curve::new()))
         };
-        let mut instance = self.course.make()?;
+        let mut instance = self.benchmark.make()?;
         if rules.noise != 0.0 {
             if !self.method.noise {
                 let why = "its line search, or the test it trusts, needs gradients without noise".to_owned();
@@ -144,15 +138,13 @@ impl Heat<'_> {
             }
             instance.game = Box::new(Noisy::new(instance.game, rules.noise, rules.seed)?);
         }
-        let choice = Choice { constants: known, ..Choice::named(self.method.name) };
         let settings = Settings {
             eps: eps.iter().copied().fold(f64::INFINITY, f64::min),
             max_gradients: rules.max_gradients,
             interrupt: rules.interrupt.clone(),
-            method: choice,
             ..Settings::default()
         };
-        let mut method = match settings.method.build(&instance.game, &settings) {
+        let mut method = match self.method.build(&instance.game, known, settings.goal()) {
             Ok(method) => Watched::new(method),
             Err(error) => return refuse(error),
         };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use standoff::race::{Lane, Score};
+use standoff::race::{Score, TrialResult};
 
 use super::Race;
 use crate::files::field;
@@ -14,15 +14,15 @@ const HEADER: &str =
 /// One line per entry.
 pub(crate) fn csv(race: &Race) -> String {
     let mut out = HEADER.to_owned();
-    for lane in &race.lanes {
-        for score in &lane.scores {
+    for result in &race.results {
+        for score in &result.scores {
             let c = &score.calls;
             // `{:?}` of an f64 is the shortest text that reads back to the same number.
-            let _ = write!(out, "{},{},{},{:?},", field(&lane.game), field(&lane.family), lane.method, score.eps);
+            let _ = write!(out, "{},{},{},{:?},", field(&result.game), field(&result.family), result.method, score.eps);
             let _ = write!(out, "{},{},{},{},{},", score.ending.name(), c.gradients(), c.grad_x, c.grad_y, c.value);
             let gap = |of: fn(&standoff::Certificate) -> f64| score.certificate.as_ref().map_or(f64::NAN, of);
             let (x, y) = (gap(|c| c.x.upper), gap(|c| c.y.upper));
-            let _ = writeln!(out, "{:?},{x:?},{y:?},{:?},{}", score.value, score.seconds, lane.estimated);
+            let _ = writeln!(out, "{:?},{x:?},{y:?},{:?},{}", score.value, score.seconds, result.estimated);
         }
     }
     out
@@ -53,20 +53,20 @@ pub(crate) fn json(race: &Race) -> Value {
         "max_gradients": race.rules.max_gradients,
         "seed": race.rules.seed,
         "noise": race.rules.noise,
-        "lanes": race.lanes.iter().map(lane).collect::<Vec<_>>(),
+        "lanes": race.results.iter().map(result).collect::<Vec<_>>(),
         "medians": rows,
         "standings": standings,
     })
 }
 
-fn lane(lane: &Lane) -> Value {
+fn result(result: &TrialResult) -> Value {
     json!({
-        "game": lane.game,
-        "family": lane.family,
-        "method": lane.method,
-        "estimated_constants": lane.estimated,
-        "entries": lane.scores.iter().map(score).collect::<Vec<_>>(),
-        "curve": lane.curve,
+        "game": result.game,
+        "family": result.family,
+        "method": result.method,
+        "estimated_constants": result.estimated,
+        "entries": result.scores.iter().map(score).collect::<Vec<_>>(),
+        "curve": result.curve,
     })
 }
 

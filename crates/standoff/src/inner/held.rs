@@ -1,0 +1,20 @@
+//! No answer at all: y stays where it is.
+
+use super::{Answer, Inner, Regulariser, Request};
+use crate::{Game, Oracle, StopReason};
+
+/// y stays where it starts: minimisation of a fixed mixture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held;
+
+impl<G: Game> Inner<G> for Held {
+    fn answer(
+        &mut self,
+        _f: &mut Oracle<'_, G>,
+        _y: &mut [G::Real],
+        _regulariser: &Regulariser<G::Real>,
+        _request: Request,
+    ) -> Result<Answer, StopReason> {
+        Ok(Answer::UNPROVEN)
+    }
+}

@@ -1,0 +1,54 @@
+"""Before a game is solved: ``check`` its gradients and constants, and ``plan`` what the theorems promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from . import _core
+from ._game import Game
+from ._result import Result
+from ._sets import flat
+
+
+def check(game: Game, x: ArrayLike | None = None, y: ArrayLike | None = None, *, seed: int = 0) -> Result:
+    """Compare a game's gradients with central differences, and estimate its constants by sampling around a point.
+
+    Without ``x`` and ``y`` the point is the game's start. The result has ``success`` (the gradients agree), ``disagreement`` (the largest
+    relative error in x and in y), ``constants`` (estimates, not bounds) and ``method`` (the method that fits what was seen).
+
+    >>> import standoff
+    >>> standoff.check(standoff.zoo["trap"]).success
+    True
+    """
+    x, y = game.x0 if x is None else x, game.y0 if y is None else y
+    return Result(**game._core_game.check(flat(x), flat(y), int(seed)))
+
+
+def plan(
+    game: Game | None = None,
+    *,
+    eps: float = 1e-3,
+    radius: float = 1.0,
+    constants: dict[str, float] | None = None,
+    estimate: bool = False,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """What the theorems promise for the constants of a game: a row for each algorithm and statement, as ``standoff plan`` prints.
+
+    The constants are the game's own or, with ``estimate``, sampled; ``constants`` replaces single ones. A row has ``T``, ``K``, ``N``,
+    ``lambda``, steps and gradient counts, or a ``problem``.
+
+    >>> import standoff
+    >>> rows = standoff.plan(standoff.zoo["trap"], eps=1e-2, constants={"delta_g": 80, "delta": 100})
+    >>> [row["statement"] for row in rows if row["algorithm"] == "1" and "T" in row]
+    ['tightened']
+    """
+    known: dict[str, float | None] = {}
+    if game is not None:
+        known = check(game, seed=seed).constants if estimate else (game.constants or {})
+    every = {name: value for name, value in known.items() if value is not None} | dict(constants or {})
+    if not every:
+        raise ValueError("no constants: the game states none; use estimate=True, or give constants")
+    return _core.plan({name: float(value) for name, value in every.items()}, float(eps), float(radius))
