@@ -297,18 +297,15 @@ impl<G: Game> Saddle<G> {
         f.x_set().project(&mut self.ahead.x);
         f.y_set().project(&mut self.ahead.y);
         gradients(f, &self.ahead, &mut self.g_ahead);
-        let moved = |i: usize| match i < n {
-            true => (self.ahead.x[i].to_f64() - z.x[i].to_f64()) / roots[i],
-            false => (self.ahead.y[i - n].to_f64() - z.y[i - n].to_f64()) / roots[i],
+        // Entry i of `a - b`, x and y one after the other.
+        let change = |a: &Point<G::Real>, b: &Point<G::Real>, i: usize| {
+            let (a, b) = if i < n { (a.x[i], b.x[i]) } else { (a.y[i - n], b.y[i - n]) };
+            a.to_f64() - b.to_f64()
         };
-        let length = ops::sum_of(roots.len(), |i| moved(i).powi(2)) / roots.len() as f64;
+        let length = ops::sum_of(roots.len(), |i| (change(&self.ahead, z, i) / roots[i]).powi(2)) / roots.len() as f64;
         if length > 0.0 {
             for i in 0..roots.len() {
-                let turn = match i < n {
-                    true => self.g_ahead.x[i].to_f64() - self.g.x[i].to_f64(),
-                    false => self.g_ahead.y[i - n].to_f64() - self.g.y[i - n].to_f64(),
-                };
-                self.squares[i] += turn * turn / length;
+                self.squares[i] += change(&self.g_ahead, &self.g, i).powi(2) / length;
             }
         }
     }

@@ -128,11 +128,14 @@ impl Turns {
         if total < self.until && !alone {
             return None;
         }
-        let share = match () {
-            () if c.gap <= LEAD * a.gap => AHEAD,
-            () if stuck => STUCK,
-            () if not_monotone => BEHIND_NOT_MONOTONE,
-            () => BEHIND,
+        let share = if c.gap <= LEAD * a.gap {
+            AHEAD
+        } else if stuck {
+            STUCK
+        } else if not_monotone {
+            BEHIND_NOT_MONOTONE
+        } else {
+            BEHIND
         };
         let next = match (a.ended, c.ended) {
             (Some(_), _) => Part::Saddle,
