@@ -16,7 +16,7 @@ from ._certify import certify, gap, verify
 from ._core import __version__
 from ._data import read_images, read_table
 from ._game import Game, Zoo, zoo
-from ._plan import check, plan
+from ._plan import check, noise_plan, plan
 from ._race import race
 from ._result import Certificate, Record, Result
 from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Projected, Simplex
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
     "L1Ball", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__",
-    "certify", "check", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "plan", "race", "read_images", "read_table", "save_safetensors", "solve",
+    "certify", "check", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "noise_plan", "plan", "race", "read_images", "read_table", "save_safetensors", "solve",
     "verify", "zoo",
 ]  # fmt: skip
 

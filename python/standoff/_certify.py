@@ -43,11 +43,13 @@ def certify(
     check_gradients: bool = False,
     with_value: bool | None = None,
     grad_error: float | None = None,
+    mu_x: float | None = None,
 ) -> Result:
     """Certify any point, wherever it comes from: how much could either player still gain to first order?
 
     ``f``, the sets and the gradients are those of ``solve``; a ``Game`` brings its own. The result has ``fun``, ``gap`` (a
-    ``Certificate``), ``proof``, ``outside``, ``gradients`` and ``warnings``. The bounds of formula games are proven
+    ``Certificate``), ``proof``, ``outside``, ``measures`` (as of ``solve``), ``gradients`` and ``warnings``. ``radius`` may be
+    ``math.inf`` if both sets are bounded. The bounds of formula games are proven
     (``proof == "rigorous"``); those of functions hold for the gradients as computed, plus ``grad_error``, your bound of the distance
     of each computed gradient from the exact one. ``outside`` has the distances of x and y from their sets; a point that is outside,
     by more than rounding for a simplex or an affine set, has no gap: the bounds are NaN. With ``check_gradients`` up to 200
@@ -59,7 +61,7 @@ def certify(
     >>> r.gap.x_upper, round(r.gap.y_upper, 9), r.proof
     (0.0, 0.25, 'as-computed')
     """
-    return _certified(f, x, y, x_set, y_set, grad_x, grad_y, radius, check_gradients, with_value, grad_error)
+    return _certified(f, x, y, x_set, y_set, grad_x, grad_y, radius, check_gradients, with_value, grad_error, mu_x)
 
 
 def gap(
@@ -97,13 +99,19 @@ def _certified(
     check_gradients: bool,
     with_value: bool | None,
     grad_error: float | None,
+    mu_x: float | None = None,
 ) -> Result:
     x, y = start_array(x, "x"), start_array(y, "y")
     core, gradients = _game(f, (x, y), (x_set, y_set), (grad_x, grad_y), with_value)
-    request = {"radius": float(radius), "compare": bool(check_gradients), "grad_error": stated(grad_error)}
+    request = {
+        "radius": float(radius),
+        "compare": bool(check_gradients),
+        "mu_x": None if mu_x is None else float(mu_x),
+        "grad_error": stated(grad_error),
+    }
     raw = core.certify(flat(x), flat(y), request)
     c = Certificate(*raw["gap"])
-    result = Result(fun=raw["fun"], gap=c, proof=c.proof, outside=c.outside, gradients=gradients)
+    result = Result(fun=raw["fun"], gap=c, proof=c.proof, outside=c.outside, measures=raw["measures"], gradients=gradients)
     result["warnings"] = noted(core, grad_error, stacklevel=4)
     if raw["disagreement"] is not None:
         result["disagreement"] = raw["disagreement"]

@@ -52,6 +52,7 @@ class Played:
         grad_y: Function | None,
         with_value: bool | None,
         linear_in_y: bool | None,
+        resample: Callable[[int | None], Any] | None = None,
     ) -> None:
         for name, function in [("f", f), ("grad_x", grad_x), ("grad_y", grad_y)]:
             if function is not None and not callable(function):
@@ -65,7 +66,7 @@ class Played:
         self.gradients = f"{DIFFERENCES} for {' and '.join(missing)}" if missing else "given"
         made = (self.sets[0]._set, self.sets[1]._set)
         self.core = _core.Game.functions(
-            f, grad_x, grad_y, made, (x.shape, y.shape), bool(with_value), bool(linear_in_y)
+            f, grad_x, grad_y, made, (x.shape, y.shape), bool(with_value), bool(linear_in_y), resample
         )
 
 
@@ -74,6 +75,8 @@ def options(
     eps: float,
     *,
     radius: float = 1.0,
+    mu_x: float | None = None,
+    curvature: int | None = None,
     max_grads: float = 1_000_000,
     max_iters: float | None = None,
     time_limit: float | None = None,
@@ -97,6 +100,8 @@ def options(
         "method": method,
         "eps": float(eps),
         "radius": float(radius),
+        "mu_x": None if mu_x is None else float(mu_x),
+        "curvature": None if curvature is None else _count(curvature, "curvature"),
         "max_grads": _count(max_grads, "max_grads"),
         "max_iters": None if max_iters is None else _count(max_iters, "max_iters"),
         "time_limit": None if time_limit is None else float(time_limit),
@@ -160,6 +165,9 @@ def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]],
         result["message"] += f" (by {differences}: the certificate is as good as those are)"
     if result["status"] == "rounding-limit":
         result["message"] += f" (the smallest eps that can be certified at this point is {result['gap'].epsilon:.3g})"
+    seen = raw["curvature"]
+    if seen is not None and seen["found"]:
+        result["message"] += f" (warning: {seen['sentence']})"
     result["trace"] = result.pop("trace")  # last, where it is shown last
     return result
 
@@ -179,6 +187,8 @@ def solve(
     max_iters: float | None = None,
     time_limit: float | None = None,
     radius: float = 1.0,
+    mu_x: float | None = None,
+    curvature: int | None = None,
     callback: Callable[[Record], Any] | None = None,
     constants: Mapping[str, float] | str | None = None,
     params: Mapping[str, float] | None = None,
@@ -186,6 +196,7 @@ def solve(
     check_every: int = 1,
     seed: int = 0,
     linear_in_y: bool | None = None,
+    resample: Callable[[int | None], Any] | None = None,
     with_value: bool | None = None,
     grad_error: float | None = None,
     verbose: bool = False,
@@ -208,6 +219,13 @@ def solve(
         ``"auto"`` needs no constants; ``standoff.methods()`` lists the others and what they assume.
     eps : float
         Done once the certificate says that neither player is able to gain more than this by a first-order step of length ``radius``.
+    radius : float
+        The longest step that counts as a gain; ``math.inf`` for steps of any length inside bounded sets.
+    mu_x : float, optional
+        Your word that ``f`` is strongly convex in ``x`` with this modulus: ``measures["duality_gap"]`` then needs no radius.
+    curvature : int, optional
+        Gradients for a look at curvature after the run, 0 for none. By default a few after a converged run, unless gradients are
+        made of differences.
     max_grads, max_iters, time_limit
         Most gradients of both players together, most outer iterations, most seconds.
     callback : callable, optional
@@ -218,6 +236,10 @@ def solve(
         The method's own parameters.
     linear_in_y : bool, optional
         Your word that ``f`` is linear in ``y``, which makes the inner player's answer exact.
+    resample : callable, optional
+        ``resample(step)`` moves your functions to mini-batch number ``step``, ``resample(None)`` back to all data, where they begin. It
+        is called before each iteration and around each measurement, so the certificate is always of all data. Methods that need
+        exact gradients refuse such a game.
     with_value : bool, optional
         ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called beside them.
     grad_error : float, optional
@@ -229,8 +251,10 @@ def solve(
     Returns
     -------
     Result
-        ``x, y, fun, success, status, message, gap, proof, warnings, nfev, njev_x, njev_y, nit, seconds, gradients, trace``. Counts
-        are what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
+        ``x, y, fun, success, status, message, gap, proof, warnings, nfev, njev_x, njev_y, nit, seconds, gradients,
+        measures, curvature, trace``. ``measures`` has the normal-cone residuals ``residual_x`` and ``residual_y`` as ``(norm,
+        slack)``, ``duality_gap`` and ``moreau`` (None where there is no bound; ``holds_if`` says what they assume). ``curvature`` is
+        what a look at second derivatives saw, and None without one (docs/measures.md). Counts are what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
 
     Ctrl-C ends the run with the best point so far and ``status == "interrupted"``. An exception in your function ends it
     and is raised as it is.
@@ -247,20 +271,20 @@ def solve(
     """
     progress = Progress() if verbose else None
     chosen = options(
-        method, eps, radius=radius, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
+        method, eps, radius=radius, mu_x=mu_x, curvature=curvature, max_grads=max_grads, max_iters=max_iters, time_limit=time_limit,
         check_every=check_every, mode=mode, params=params, constants=constants, seed=seed, grad_error=grad_error,
         callback=callback, progress=progress,
     )  # fmt: skip
     core = getattr(f, "_core_game", None)
     if core is not None:
-        refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value)
+        refuse_beside_game(x_set, y_set, grad_x, grad_y, linear_in_y, with_value, resample)
         x, y = start_array(f.x0 if x0 is None else x0, "x0"), start_array(f.y0 if y0 is None else y0, "y0")
         raw = _played(core, x, y, chosen, progress)
         return finish(raw, (x.shape, y.shape), gradients=getattr(f, "_gradients", "exact"), warnings=noted(core, grad_error))
     if x0 is None or y0 is None:
         raise TypeError("give x0 and y0, where to begin")
     x, y = start_array(x0, "x0"), start_array(y0, "y0")
-    game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
+    game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y, resample)
     raw = _played(game.core, x, y, chosen, progress)
     return finish(raw, (x.shape, y.shape), gradients=game.gradients, warnings=noted(game.core, grad_error))
 

@@ -156,7 +156,7 @@ class Game:
     """A game file: variables in order, and the graph of the objective."""
     def __init__(self, text, files):
         table = tomllib.loads(text.removeprefix("\ufeff"))
-        only(table, ("objective", "min", "max", "data", "define", "constants", "name", "description"), "the game")
+        only(table, ("objective", "min", "max", "data", "define", "constants", "batch", "name", "description"), "the game")
         least, most, data, define = (table.get(key, {}) for key in ("min", "max", "data", "define"))
         if not all(isinstance(part, dict) for part in (least, most, data, define)) or not least or not most:
             raise Unreadable("a player has no variable, or a part of the game is not a table")

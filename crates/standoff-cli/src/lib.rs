@@ -21,6 +21,7 @@ mod attack;
 mod commands;
 mod constants;
 mod exit;
+mod extra;
 mod guard;
 mod interrupt;
 mod live;

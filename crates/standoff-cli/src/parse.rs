@@ -21,6 +21,14 @@ pub fn positive(text: &str) -> Result<f64, String> {
     if v > 0.0 { Ok(v) } else { Err(format!("{text} is not allowed: it must be greater than 0")) }
 }
 
+/// A number above 0, or `inf`.
+pub fn positive_or_infinite(text: &str) -> Result<f64, String> {
+    match text.trim().to_lowercase().as_str() {
+        "inf" | "infinity" => Ok(f64::INFINITY),
+        _ => positive(text),
+    }
+}
+
 /// A number that is 0 or more.
 pub fn non_negative(text: &str) -> Result<f64, String> {
     let v = number(text)?;
@@ -102,6 +110,8 @@ mod tests {
         }
         assert!(positive("0").is_err() && positive("-1").is_err() && positive("-0").is_err());
         assert_eq!(non_negative("0"), Ok(0.0));
+        assert_eq!(positive_or_infinite("inf"), Ok(f64::INFINITY));
+        assert!(positive_or_infinite("-inf").is_err() && positive_or_infinite("nan").is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use standoff::check::Derivatives;
 use standoff::{Certificate, Gap, Point, Proof, Solution, StopReason};
 
+use crate::extra::Extra;
 use crate::layout::{Layout, to_json};
 use crate::number::{self, count, duration, lower, plural, short, upper};
 use crate::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
@@ -14,6 +15,7 @@ use crate::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     pub(crate) solution: &'a Solution<f64>,
+    pub(crate) extra: &'a Extra,
     pub(crate) layout: &'a Layout,
     pub(crate) eps: f64,
     pub(crate) method: &'a str,
@@ -24,7 +26,7 @@ impl Report<'_> {
     /// One JSON object. Numbers that are not finite become `null`.
     pub(crate) fn json(&self) -> Value {
         let s = self.solution;
-        json!({
+        let mut all = json!({
             "status": s.reason.name(),
             "value": s.value,
             "min": to_json(&self.layout.min, &s.point.x),
@@ -40,7 +42,9 @@ impl Report<'_> {
             "iterations": s.iterations,
             "seconds": s.seconds,
             "method": self.method,
-        })
+        });
+        self.extra.write_json(&mut all);
+        all
     }
 
     /// A block to read. `whole` shows every entry of long vectors.
@@ -48,6 +52,9 @@ impl Report<'_> {
         let s = self.solution;
         let style = if s.reason == StopReason::Converged { GOOD } else { WARN };
         let mut out = format!("{}: {}\n\n", paint(style, s.reason.name()), s.reason.advice());
+        if let Some(warning) = self.extra.warning() {
+            let _ = writeln!(out, "{}\n", paint(WARN, &warning));
+        }
         if let StopReason::RoundingLimit = s.reason {
             let smallest = upper(s.certificate.epsilon());
             let _ = writeln!(out, "the smallest eps that can be proven at this point is {smallest}\n");
@@ -56,6 +63,7 @@ impl Report<'_> {
         out.push_str(&variables(self.layout, &s.point, whole));
         out.push('\n');
         out.push_str(&certificate(&s.certificate, self.eps));
+        out.push_str(&self.extra.human());
         let _ = writeln!(
             out,
             "\n{}  {} in x, {} in y, {}; {}, {}, method {}",

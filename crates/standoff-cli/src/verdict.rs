@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use standoff::{Claim, Point, Verdict};
 
+use crate::extra::Extra;
 use crate::layout::Layout;
 use crate::number::short;
 use crate::point::PointFile;
@@ -47,7 +48,7 @@ impl FileClaim {
             "gap": report::gap_json(c),
             "eps": self.claim.eps,
             "eps_from_file": self.eps_from_file,
-            "radius": self.claim.radius,
+            "radius": c.radius,
             "radius_from_file": self.radius_from_file,
             "outside": { "min": c.outside[0], "max": c.outside[1] },
             "at_kink": verdict.at_kink,
@@ -55,7 +56,13 @@ impl FileClaim {
         })
     }
 
-    pub(crate) fn human(&self, verdict: &Verdict, layout: &Layout, point: &Point<f64>, whole: bool) -> String {
+    pub(crate) fn human(
+        &self,
+        verdict: &Verdict,
+        layout: &Layout,
+        (point, extra): (&Point<f64>, &Extra),
+        whole: bool,
+    ) -> String {
         let mut out = if verdict.verified() {
             let promise = "neither player is able to gain more than eps to first order";
             format!("{}: {promise}\n\n", paint(GOOD, "verified"))
@@ -67,6 +74,7 @@ impl FileClaim {
         out.push_str(&report::variables(layout, point, whole));
         out.push('\n');
         out.push_str(&report::certificate(&verdict.certificate, self.claim.eps));
+        out.push_str(&extra.human());
         let _ = writeln!(out, "\n{}", report::derivatives(&verdict.derivatives, "the point"));
         let from_file = [(self.eps_from_file, "eps"), (self.radius_from_file, "radius")];
         let names: Vec<&str> = from_file.into_iter().filter(|(from, _)| *from).map(|(_, name)| name).collect();

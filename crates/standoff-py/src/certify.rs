@@ -4,8 +4,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff::certify::{check_projections, evidence, is_inside};
 use standoff::check::derivatives;
-use standoff::{Certificate, Claim, Error, Game, Gap, Point, Verdict, verify};
+use standoff::measures::{Assumptions, Measures, measure};
+use standoff::{Certificate, Claim, Constants, Error, Game, Gap, Point, Verdict, radius, verify};
 
+use crate::measures::measures_dictionary;
 use crate::result::bounds;
 
 /// Coordinates of each player whose derivative is compared: as many as the command compares.
@@ -18,6 +20,7 @@ pub(crate) struct CertifyRequest {
     radius: f64,
     /// Compare the gradients with central differences.
     compare: bool,
+    mu_x: Option<f64>,
     pub(crate) grad_error: Option<f64>,
 }
 
@@ -26,6 +29,7 @@ pub(crate) struct Certified {
     value: f64,
     certificate: Certificate,
     apart: Option<(f64, f64)>,
+    measures: Measures,
 }
 
 /// What is claimed of a point.
@@ -44,10 +48,12 @@ pub(crate) fn certified(
     game: &mut dyn Game<Real = f64>,
     z: &Point<f64>,
     request: &CertifyRequest,
+    constants: Option<Constants>,
 ) -> Result<Certified, Error> {
-    check_positive("radius", request.radius)?;
-    check_projections(game, z, request.radius)?;
-    let found = evidence(game, z, request.radius);
+    check_radius(request.radius)?;
+    let radius = radius::resolve(game, request.radius)?;
+    check_projections(game, z, radius)?;
+    let found = evidence(game, z, radius);
     let mut certificate = found.certificate;
     if !is_inside(game.x_set(), &z.x) {
         certificate.x = Gap::UNKNOWN;
@@ -56,7 +62,8 @@ pub(crate) fn certified(
         certificate.y = Gap::UNKNOWN;
     }
     let apart = request.compare.then(|| derivatives(game, z, COMPARED)).map(|d| (d.x, d.y));
-    Ok(Certified { value: found.value, certificate, apart })
+    let measures = measure(game, z, &certificate, &Assumptions { constants, mu_x: request.mu_x });
+    Ok(Certified { value: found.value, certificate, apart, measures })
 }
 
 impl Certified {
@@ -65,6 +72,7 @@ impl Certified {
         all.set_item("fun", self.value)?;
         all.set_item("gap", bounds(&self.certificate))?;
         all.set_item("disagreement", self.apart)?;
+        all.set_item("measures", measures_dictionary(py, &self.measures)?)?;
         Ok(all)
     }
 }
@@ -76,7 +84,7 @@ pub(crate) fn verified(
     request: &VerifyRequest,
 ) -> Result<Verdict, Error> {
     check_positive("eps", request.eps)?;
-    check_positive("radius", request.radius)?;
+    check_radius(request.radius)?;
     let gap = [request.gap.map(|g| g.0), request.gap.map(|g| g.1)];
     verify(game, z, &Claim { eps: request.eps, radius: request.radius, value: request.fun, gap })
 }
@@ -90,6 +98,11 @@ pub(crate) fn verdict_dictionary<'py>(py: Python<'py>, verdict: &Verdict) -> PyR
     all.set_item("at_kink", verdict.at_kink)?;
     all.set_item("disagreement", (verdict.derivatives.x, verdict.derivatives.y))?;
     Ok(all)
+}
+
+/// A positive number, or infinity for whole sets.
+fn check_radius(value: f64) -> Result<(), Error> {
+    if value == f64::INFINITY { Ok(()) } else { check_positive("radius", value) }
 }
 
 fn check_positive(name: &'static str, value: f64) -> Result<(), Error> {

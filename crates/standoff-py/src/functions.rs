@@ -22,6 +22,8 @@ pub(crate) struct Callables {
     pub(crate) with_value: bool,
     /// The user's word that f is linear in y.
     pub(crate) linear_in_y: bool,
+    /// `resample(step)` moves the functions to batch number `step`, `resample(None)` back to all data.
+    pub(crate) resample: Option<Py<PyAny>>,
 }
 
 impl Callables {
@@ -29,7 +31,8 @@ impl Callables {
     pub(crate) fn again(&self, py: Python<'_>) -> Self {
         let again = |f: &Py<PyAny>| f.clone_ref(py);
         let gradients = [0, 1].map(|k| self.gradients[k].as_ref().map(again));
-        Self { f: again(&self.f), gradients, with_value: self.with_value, linear_in_y: self.linear_in_y }
+        let resample = self.resample.as_ref().map(again);
+        Self { f: again(&self.f), gradients, with_value: self.with_value, linear_in_y: self.linear_in_y, resample }
     }
 }
 
@@ -95,6 +98,8 @@ pub(crate) struct Functions {
     y: Side,
     /// f at the pair, once somebody asked.
     known: Option<f64>,
+    /// The batch that the functions are at; `None` for all data.
+    batch: Option<u64>,
     precision: Precision,
     watch: Arc<Watch>,
 }
@@ -110,7 +115,24 @@ impl Functions {
         let [x, y] = sets;
         let ascontiguousarray = py.import("numpy")?.getattr("ascontiguousarray")?.unbind();
         let (x, y) = (Side::new(py, x, shapes[0])?, Side::new(py, y, shapes[1])?);
-        Ok(Self { callables, ascontiguousarray, x, y, known: None, precision: Precision::default(), watch })
+        let precision = Precision::default();
+        Ok(Self { callables, ascontiguousarray, x, y, known: None, batch: None, precision, watch })
+    }
+
+    /// Moves the user's functions to a batch, or back to all data; whether that is another one.
+    fn move_to_batch(&mut self, step: Option<u64>) -> bool {
+        if self.callables.resample.is_none() || self.batch == step {
+            return false;
+        }
+        self.batch = step;
+        self.known = None;
+        self.guarded(|game, py| {
+            if let Some(resample) = &game.callables.resample {
+                resample.bind(py).call1((step,))?;
+            }
+            Ok(0.0)
+        });
+        true
     }
 
     fn side(&mut self, player: Player) -> &mut Side {
@@ -314,6 +336,18 @@ impl Game for Functions {
 
     fn linear_in_y(&self) -> bool {
         self.callables.linear_in_y
+    }
+
+    fn draws_batches(&self) -> bool {
+        self.callables.resample.is_some()
+    }
+
+    fn resample(&mut self, step: u64) -> bool {
+        self.move_to_batch(Some(step))
+    }
+
+    fn whole(&mut self) -> bool {
+        self.move_to_batch(None)
     }
 
     fn grad_error(&self) -> f64 {

@@ -10,15 +10,18 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff::check::derivatives;
+use standoff::curvature::{CurvatureReport, CurvatureSettings, look};
 use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
+use standoff::measures::{Assumptions, Measures, measure};
 use standoff::{CONSTANTS, Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
 
 use crate::bad_input;
 use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
 use crate::custom::Custom;
 use crate::functions::{Blueprint, Callables};
+use crate::measures::{curvature_dictionary, measures_dictionary};
 use crate::options::Options;
 use crate::precision::name_of;
 use crate::result::{Listener, dictionary};
@@ -49,6 +52,8 @@ pub(crate) struct PyGame {
     answers: Vec<Point<f64>>,
     /// Whether the game bounds the errors of its gradients itself.
     encloses: bool,
+    /// Whether a gradient is made of differences of f, each as dear as many values.
+    by_differences: bool,
     notes: Notes,
     /// Sets that are functions of Python's, which may raise too.
     pub(crate) customs: Vec<Arc<Custom>>,
@@ -68,8 +73,9 @@ impl PyGame {
     fn new(game: Shared, watch: Arc<Watch>) -> Self {
         let dims = [game.x_set().dim(), game.y_set().dim()];
         let (start, constants, answers, notes) = (None, None, Vec::new(), Notes::default());
-        let (encloses, customs, blueprint) = (false, Vec::new(), None);
-        Self { game: Mutex::new(game), dims, watch, start, constants, answers, encloses, notes, customs, blueprint }
+        let (encloses, by_differences, customs, blueprint) = (false, false, Vec::new(), None);
+        let game = Mutex::new(game);
+        Self { game, dims, watch, start, constants, answers, encloses, by_differences, notes, customs, blueprint }
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
@@ -124,7 +130,7 @@ impl PyGame {
 impl PyGame {
     /// A game of Python functions.
     #[staticmethod]
-    #[pyo3(signature = (f, grad_x, grad_y, sets, shapes, with_value, linear_in_y))]
+    #[pyo3(signature = (f, grad_x, grad_y, sets, shapes, with_value, linear_in_y, resample))]
     fn functions(
         py: Python<'_>,
         f: Py<PyAny>,
@@ -134,14 +140,16 @@ impl PyGame {
         shapes: (Vec<usize>, Vec<usize>),
         with_value: bool,
         linear_in_y: bool,
+        resample: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let watch = Arc::new(Watch::default());
-        let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y };
+        let by_differences = grad_x.is_none() || grad_y.is_none();
+        let callables = Callables { f, gradients: [grad_x, grad_y], with_value, linear_in_y, resample };
         let customs = [sets.0.get().customs(), sets.1.get().customs()].concat();
         let sets = [sets.0.get().set(), sets.1.get().set()];
         let blueprint = Arc::new(Blueprint { callables, sets, shapes: [shapes.0, shapes.1] });
         let game = blueprint.make(py, Arc::clone(&watch))?;
-        Ok(Self { customs, blueprint: Some(blueprint), ..Self::new(Box::new(game), watch) })
+        Ok(Self { customs, by_differences, blueprint: Some(blueprint), ..Self::new(Box::new(game), watch) })
     }
 
     /// A game of the zoo.
@@ -267,7 +275,7 @@ impl PyGame {
         request: CertifyRequest,
     ) -> PyResult<Bound<'py, PyDict>> {
         let z = self.point(x, y)?;
-        let found = self.with(py, request.grad_error, |game| certified(game, &z, &request))?;
+        let found = self.with(py, request.grad_error, |game| certified(game, &z, &request, self.constants))?;
         found.map_err(bad_input)?.dictionary(py)
     }
 
@@ -305,7 +313,8 @@ impl PyGame {
             }
             constants = Some(sampled.constants);
         }
-        let mut settings = options.settings(options.over(constants)?)?;
+        let constants = options.over(constants)?;
+        let mut settings = options.settings(constants)?;
         settings.interrupt = Some(self.watch.flag());
         let mut listener = Listener { records: Vec::new(), callback: options.callback.as_ref(), watch: &self.watch };
         let solved = py.detach(|| {
@@ -313,11 +322,38 @@ impl PyGame {
             play(&mut game, &start, &settings, &mut listener)
         });
         let solution = self.judge(py, solved)?;
-        dictionary(py, solution, &listener.records, self.watch.calls())
+        let calls = self.watch.calls();
+        let assumed = Assumptions { constants, mu_x: options.mu_x };
+        let settings = options.look(&solution, self.by_differences);
+        let mut asked = Attentive::new(game, &self.watch).stating(grad_error);
+        let (measures, seen) = self.looked_at(py, &mut asked, &solution, (&assumed, settings));
+        let all = dictionary(py, solution, &listener.records, calls)?;
+        all.set_item("measures", measures.map(|m| measures_dictionary(py, &m)).transpose()?)?;
+        all.set_item("curvature", seen.map(|seen| curvature_dictionary(py, &seen)).transpose()?)?;
+        Ok(all)
     }
 }
 
 impl PyGame {
+    /// What is measured after a run. The run is over: an exception here costs the measures, not the result.
+    fn looked_at(
+        &self,
+        py: Python<'_>,
+        game: &mut Attentive<'_>,
+        solution: &Solution<f64>,
+        (assumed, settings): (&Assumptions, Option<CurvatureSettings>),
+    ) -> (Option<Measures>, Option<CurvatureReport>) {
+        if solution.reason == StopReason::Interrupted {
+            return (None, None);
+        }
+        self.watch.begin();
+        let measures = py.detach(|| measure(game, &solution.point, &solution.certificate, assumed));
+        let measures = self.raised().is_none().then_some(measures);
+        self.watch.begin();
+        let seen = settings.map(|settings| py.detach(|| look(game, &solution.point, &settings)));
+        (measures, seen.filter(|_| self.raised().is_none()))
+    }
+
     /// What a function of Python's raised: one of the game's, or the projection of a set.
     fn raised(&self) -> Option<PyErr> {
         let set = self.customs.iter().find_map(|custom| custom.take());

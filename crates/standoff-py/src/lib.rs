@@ -11,6 +11,7 @@ mod data;
 mod fair;
 mod functions;
 mod game;
+mod measures;
 mod network;
 mod options;
 mod plan;
@@ -78,6 +79,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::table_prepare, module)?)?;
     module.add_function(wrap_pyfunction!(data::images_read, module)?)?;
     module.add_function(wrap_pyfunction!(race::race, module)?)?;
+    module.add_function(wrap_pyfunction!(measures::noise_plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(address, module)?)?;
     module.add_function(wrap_pyfunction!(methods, module)?)?;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use standoff::curvature::CurvatureSettings;
 use standoff::methods::{Mode, NamedParameters};
-use standoff::{AnyMethod, Constants, Settings};
+use standoff::{AnyMethod, Constants, Settings, Solution, StopReason};
 
 /// Everything about a run but the game and the start.
 #[derive(FromPyObject)]
@@ -15,6 +16,9 @@ pub(crate) struct Options {
     method: String,
     eps: f64,
     radius: f64,
+    pub(crate) mu_x: Option<f64>,
+    /// Gradients for a look at curvature; a few after a converged run if not given.
+    curvature: Option<u64>,
     max_grads: u64,
     max_iters: Option<u64>,
     time_limit: Option<f64>,
@@ -61,6 +65,16 @@ impl Options {
         let mut all = known.unwrap_or_default();
         set_constants(&mut all, &self.constants)?;
         Ok(Some(all))
+    }
+
+    /// The look at curvature: as asked for, or 20 gradients or a tenth of those of a converged run, at most 200. Gradients by
+    /// differences are too dear to be looked at unasked.
+    pub(crate) fn look(&self, solution: &Solution<f64>, by_differences: bool) -> Option<CurvatureSettings> {
+        let share = (solution.calls.gradients() / 10).clamp(20, 200);
+        let usual = if solution.reason == StopReason::Converged && !by_differences { share } else { 0 };
+        let gradients = self.curvature.unwrap_or(usual);
+        let settings = CurvatureSettings { gradients, seed: self.seed, radius: solution.certificate.radius };
+        (gradients > 0).then_some(settings)
     }
 }
 

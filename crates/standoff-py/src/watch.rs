@@ -140,6 +140,10 @@ impl Game for Attentive<'_> {
         self.game.grad_y(y, out)
     }
 
+    fn linear_in_x(&self) -> bool {
+        self.game.linear_in_x()
+    }
+
     fn linear_in_y(&self) -> bool {
         self.game.linear_in_y()
     }
@@ -155,6 +159,10 @@ impl Game for Attentive<'_> {
 
     fn value_error(&self) -> f64 {
         self.game.value_error()
+    }
+
+    fn draws_batches(&self) -> bool {
+        self.game.draws_batches()
     }
 
     fn resample(&mut self, step: u64) -> bool {

@@ -42,6 +42,14 @@ pub enum Error {
         /// The allowed range, in words.
         want: &'static str,
     },
+    /// An infinite radius beside a set that has points arbitrarily far apart.
+    #[error(
+        "radius = inf needs bounded sets, and the set of {player} is unbounded (or its bound is unknown); give a finite radius, or bounds"
+    )]
+    UnboundedSet {
+        /// `x` or `y`.
+        player: &'static str,
+    },
     /// A set that cannot be built: empty, of length zero, with NaN in its data, ...
     #[error("{set}: {problem}")]
     Set {

@@ -67,6 +67,11 @@ pub trait Game {
         false
     }
 
+    /// Whether `f` is linear in `x`: with [`linear_in_y`](Game::linear_in_y) the duality gap needs no assumption.
+    fn linear_in_x(&self) -> bool {
+        false
+    }
+
     /// `f` and both gradients at a pair with rigorous bounds of their errors, for a proof; `None` when the game has no such bounds.
     /// `slopes` are to be used at kinks that are met exactly.
     fn enclose(
@@ -88,6 +93,11 @@ pub trait Game {
     /// than they return. Line searches take differences up to this for rounding.
     fn value_error(&self) -> f64 {
         0.0
+    }
+
+    /// Whether [`resample`](Game::resample) draws batches: methods that need exact gradients then refuse the game.
+    fn draws_batches(&self) -> bool {
+        false
     }
 
     /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
@@ -134,6 +144,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
         (**self).linear_in_y()
     }
 
+    fn linear_in_x(&self) -> bool {
+        (**self).linear_in_x()
+    }
+
     fn enclose(&mut self, z: &Point<Self::Real>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {
         (**self).enclose(z, precision, slopes)
     }
@@ -144,6 +158,10 @@ impl<G: Game + ?Sized> Game for Box<G> {
 
     fn value_error(&self) -> f64 {
         (**self).value_error()
+    }
+
+    fn draws_batches(&self) -> bool {
+        (**self).draws_batches()
     }
 
     fn resample(&mut self, step: u64) -> bool {

@@ -10,6 +10,7 @@
 
 pub mod certify;
 pub mod check;
+pub mod curvature;
 pub mod enclosure;
 pub mod error;
 pub mod estimate;
@@ -17,8 +18,10 @@ pub mod estimate;
 pub mod formula;
 pub mod gap;
 pub mod inner;
+pub mod measures;
 pub mod methods;
 pub mod noise;
+pub mod noise_plan;
 pub mod observe;
 pub mod ops;
 pub mod oracle;
@@ -26,6 +29,7 @@ pub mod outer;
 pub mod plan;
 #[cfg(feature = "zoo")]
 pub mod race;
+pub mod radius;
 pub mod sets;
 pub mod simd;
 #[cfg(feature = "zoo")]

@@ -81,6 +81,10 @@ impl<G: Game> Game for Noisy<G> {
         self.game.linear_in_y()
     }
 
+    fn linear_in_x(&self) -> bool {
+        self.game.linear_in_x()
+    }
+
     fn resample(&mut self, step: u64) -> bool {
         let mut changed = self.game.resample(step) || !self.on;
         if self.step != Some(step) {

@@ -51,14 +51,14 @@ pub struct Limits {
 }
 
 /// A gradient, which of the two stored `y` it belongs to, and the value there.
-struct Memory<R> {
+struct GradientMemory<R> {
     gradient: Vec<R>,
     at: usize,
     value: f64,
     valid: bool,
 }
 
-impl<R: Real> Memory<R> {
+impl<R: Real> GradientMemory<R> {
     fn new(dim: usize) -> Self {
         Self { gradient: vec![R::default(); dim], at: 0, value: f64::NAN, valid: false }
     }
@@ -91,8 +91,8 @@ pub struct Oracle<'g, G: Game + ?Sized> {
     billed: Option<Need>,
     /// Where the gradients were taken: one place if they were taken at the same `y`.
     ys: [Vec<G::Real>; 2],
-    along_x: Memory<G::Real>,
-    along_y: Memory<G::Real>,
+    along_x: GradientMemory<G::Real>,
+    along_y: GradientMemory<G::Real>,
     /// X and Y at the pair of which both gradients are remembered.
     gaps: Option<Certificate>,
 }
@@ -109,8 +109,8 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
             fixed: None,
             billed: None,
             ys: [vec![G::Real::default(); m], vec![G::Real::default(); m]],
-            along_x: Memory::new(n),
-            along_y: Memory::new(m),
+            along_x: GradientMemory::new(n),
+            along_y: GradientMemory::new(m),
             gaps: None,
         }
     }

@@ -55,12 +55,12 @@ impl OuterStep {
 
 /// The longest steps that the certificate considers for x and for y: at most the radius, and at most the diameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Reach {
+pub(crate) struct StepReach {
     pub(crate) x: f64,
     pub(crate) y: f64,
 }
 
-impl Reach {
+impl StepReach {
     /// From the radii among the constants.
     fn of(goal: Goal, c: &Constants) -> Self {
         let diameter = |radius: Option<f64>| radius.map_or(f64::INFINITY, |r| 2.0 * r);
@@ -123,7 +123,7 @@ pub fn algorithm1(c: &Constants, goal: impl Into<Goal>, statement: Statement) ->
     const NAME: &str = "multistep";
     refuse_impossible(c, NAME)?;
     let goal = statement.goal(goal.into());
-    let reach = Reach::of(goal, c);
+    let reach = StepReach::of(goal, c);
     let kappa = (c.l22 / c.mu).max(1.0);
     let log_rho = -(-1.0 / kappa).ln_1p(); // log(1/rho), rho = 1 - 1/kappa; infinite when kappa = 1
     let smooth = smoothness(c, if statement == Statement::Printed { 2.0 * c.mu } else { c.mu });
@@ -187,7 +187,7 @@ pub fn algorithm2(c: &Constants, goal: impl Into<Goal>, statement: Statement, ou
     let goal = statement.goal(goal.into());
     let radius_y = need(c.radius_y, outer.method(), "radius_y (Y must be bounded)")?;
     let share = if statement == Statement::Tightened { 2.0 } else { 4.0 };
-    let share = share * radius_y * Reach::of(goal, c).y;
+    let share = share * radius_y * StepReach::of(goal, c).y;
     let weighted = Weighted::new(c, None, (goal.eps, share), statement == Statement::Printed);
     algorithm2_with(c, goal, statement, (outer, weighted))
 }
@@ -202,7 +202,7 @@ pub(crate) fn algorithm2_with(
     let method = outer.method();
     let radius_y = need(c.radius_y, method, "radius_y (Y must be bounded)")?;
     let printed = statement == Statement::Printed;
-    let (eps, reach) = (goal.eps, Reach::of(goal, c));
+    let (eps, reach) = (goal.eps, StepReach::of(goal, c));
     let Weighted { lambda, inner_smoothness: l_in, restart, smoothness: smooth } = w;
     // g - g_lambda lies between 0 and lambda D^2/2, D the radius of Y: Delta_g of g_lambda is larger by at most that.
     let bias = if printed { 0.0 } else { 0.5 * lambda * radius_y * radius_y };
@@ -245,7 +245,7 @@ pub(crate) fn algorithm2_with(
 /// Projected: `X <= m (2 L d) + eps/6` after a step of length d, and g falls by `(L/4) d^2 - delta^2/L` at least, `delta = eps/(12 m)`:
 /// `64 L Delta_g m^2 / eps^2`. Frank-Wolfe: while `X > eps` a step of `X/(L ||s||^2)` lets g fall by `5 X^2/(12 L m^2)` at least, a
 /// clipped one (`X > L ||s||^2`) by `5 X/12`: `12 Delta_g max(L m^2, eps) / (5 eps^2)`.
-fn tightened_outer(outer: OuterStep, smooth: f64, delta_g: f64, (eps, reach): (f64, Reach)) -> f64 {
+fn tightened_outer(outer: OuterStep, smooth: f64, delta_g: f64, (eps, reach): (f64, StepReach)) -> f64 {
     let smooth = smooth * reach.x * reach.x;
     match outer {
         OuterStep::Projected => 64.0 * smooth * delta_g / (eps * eps),
@@ -260,7 +260,7 @@ pub(crate) fn frank_wolfe_smoothness(c: &Constants, smooth: f64) -> Result<f64, 
 }
 
 /// The inner residual that keeps `Y` and the error of the outer gradient within their shares of eps, for curvature `mu`.
-pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64, reach: Reach) -> f64 {
+pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64, reach: StepReach) -> f64 {
     let for_x = if c.l12 > 0.0 { mu * (eps / (12.0 * reach.x)) / c.l12 } else { f64::INFINITY };
     for_x.min(eps / (4.0 * reach.y))
 }
@@ -276,7 +276,7 @@ fn paper_outer(c: &Constants, smooth: f64, eps: f64, method: &'static str) -> Re
 fn paper_log(
     c: &Constants,
     (smooth, mu, power): (f64, f64, i32),
-    (eps, reach): (f64, Reach),
+    (eps, reach): (f64, StepReach),
     method: &'static str,
 ) -> Result<f64, Error> {
     let l_bar = c.l12.max(c.l22).max(smooth).max(need(c.g_max, method, "g_max")?).max(1.0);

@@ -52,6 +52,18 @@ impl Xoshiro {
         ((self.bits() >> 11) as f64 + 0.5) * (0.5_f64).powi(53)
     }
 
+    /// Uniform among the whole numbers below `n`, which is not 0: bits beyond the last whole multiple of `n` are drawn again.
+    #[cfg(feature = "formula")]
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        let zone = u64::MAX - u64::MAX % n;
+        loop {
+            let bits = self.bits();
+            if bits < zone {
+                return bits % n;
+            }
+        }
+    }
+
     /// Standard normal, by Box and Muller; the second of each pair is not used, so that every draw costs the same bits.
     pub(crate) fn normal(&mut self) -> f64 {
         let (u, v) = (self.unit(), self.unit());

@@ -28,7 +28,7 @@ use crate::{Error, Game, Goal, Method, Record, StopReason};
 pub struct Settings {
     /// Converged once X and Y are proven to be at most this.
     pub eps: f64,
-    /// The longest step the certificate considers.
+    /// The longest step the certificate considers. Infinite: steps of any length, if both sets are bounded ([`crate::radius`]).
     pub radius: f64,
     /// Most outer iterations.
     pub max_iterations: u64,
@@ -81,8 +81,16 @@ impl Settings {
             if fine { Ok(()) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
         };
         positive("eps", self.eps)?;
-        positive("radius", self.radius)?;
+        if self.radius != f64::INFINITY {
+            positive("radius", self.radius)?;
+        }
         positive("check_every", self.check_every as f64)
+    }
+
+    /// These settings for a game: checked, and an infinite radius replaced by one that covers both sets.
+    pub(crate) fn on<G: Game + ?Sized>(&self, game: &G) -> Result<Self, Error> {
+        self.check()?;
+        Ok(Self { radius: crate::radius::resolve(game, self.radius)?, ..self.clone() })
     }
 
     /// The limits that inner loops check too.

@@ -20,7 +20,7 @@ pub fn solve_with<G: Game>(
     settings: &Settings,
     observer: &mut dyn Observer,
 ) -> Result<Solution<G::Real>, Error> {
-    settings.check()?;
+    let settings = &settings.on(game)?;
     let mut clock = Clock::start();
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
@@ -28,9 +28,13 @@ pub fn solve_with<G: Game>(
     meter.refuse_bad_start(&mut f, &z)?;
     let mut best = Best::new(&z);
     let mut iteration = 0;
+    // The reason why the method cannot go on, once there is one; the pair it leaves is still measured.
+    let mut ended = None;
     loop {
-        f.resample(iteration);
-        let mut ended = method.answer(&mut f, &mut z).err();
+        if ended.is_none() {
+            f.resample(iteration);
+            ended = method.answer(&mut f, &mut z).err();
+        }
         let last_pair = ended.is_some() || iteration >= settings.max_iterations;
         if last_pair || iteration % settings.check_every == 0 {
             let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
@@ -50,18 +54,7 @@ pub fn solve_with<G: Game>(
             }
         }
         iteration += 1;
-        if let Err(reason) = f.budget().and_then(|()| method.advance(&mut f, &mut z)) {
-            let record = clock.pause(|seconds| meter.measure(&mut f, &z, iteration, seconds));
-            best.keep(&z, &record);
-            observer.record(&record);
-            if record.certificate.proves(settings.eps)
-                && let Candidate::Ends(pair, reason) = meter.judge(&mut f, &z, &record)?
-            {
-                return Ok(Solution::new(*pair, reason, clock.wall()));
-            }
-            let reason = settings.failed(&record).unwrap_or(reason);
-            return best.certified(reason, &record, &mut (f, meter), clock.wall());
-        }
+        ended = f.budget().and_then(|()| method.advance(&mut f, &mut z)).err();
     }
 }
 

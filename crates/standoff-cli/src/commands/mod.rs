@@ -8,6 +8,7 @@ mod fair;
 mod lqr;
 mod man;
 mod methods;
+mod noise_rows;
 mod plan;
 mod predict;
 mod race;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
 use standoff::{CONSTANTS, ConstantInfo, Constants, Error};
 
+use super::noise_rows::NoiseRows;
 use crate::number::{duration, short};
 use crate::screen::{HEAD, Screen, WARN, paint};
 use crate::source::Source;
@@ -24,6 +25,7 @@ const ABSURD_SECONDS: f64 = 86400.0;
 Examples:
   standoff plan zoo:trap --eps 1e-2
   standoff plan game.toml --estimate
+  standoff plan zoo:trap --eps 1e-2 --noise 0.5
   standoff plan --eps 0.01 --l11 5 --l12 1 --l22 0 --delta-g 1 --delta 1 --g-max 2 --radius-x 5 --radius-y 1
 
 `printed` is the paper to the letter, `corrected` the same with its constants repaired, `tightened` a
@@ -48,6 +50,10 @@ pub(crate) struct PlanArgs {
     /// Where the samples of --estimate come from
     #[arg(long, default_value = "0", value_parser = parse::count)]
     seed: u64,
+
+    /// Plan for noisy gradients in x: the standard deviation of the gradient of one sample (of the whole vector)
+    #[arg(long, value_name = "SIGMA", value_parser = parse::non_negative)]
+    noise: Option<f64>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -88,10 +94,15 @@ impl FromArgMatches for ConstantArgs {
 pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
     let constants = args.gather(screen)?;
     let rows: Vec<Row> = plans(&constants, args.eps);
+    let noise = args.noise.map(|sigma| NoiseRows::new(&constants, args.eps, sigma)).transpose()?;
     let text = if args.json {
-        format!("{}\n", as_json(&constants, args.eps, &rows))
+        let mut all = as_json(&constants, args.eps, &rows);
+        if let Some(noise) = &noise {
+            all["noise"] = noise.json();
+        }
+        format!("{all}\n")
     } else {
-        human(&constants, args.eps, &rows)
+        human(&constants, args.eps, &rows) + &noise.map_or(String::new(), |noise| noise.human())
     };
     screen.result(&text)?;
     Ok(Exit::Done)
@@ -147,7 +158,7 @@ fn plans(c: &Constants, eps: f64) -> Vec<Row> {
         .collect()
 }
 
-fn lack(error: Error) -> String {
+pub(crate) fn lack(error: Error) -> String {
     match error {
         Error::MissingConstant { constant, .. } => format!("needs {}", constant.replace('_', "-")),
         other => other.to_string(),
@@ -220,7 +231,7 @@ fn human(c: &Constants, eps: f64, rows: &[Row]) -> String {
 }
 
 /// Four digits fit the columns.
-fn compact(v: f64) -> String {
+pub(crate) fn compact(v: f64) -> String {
     if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::number::lower(v) }
 }
 

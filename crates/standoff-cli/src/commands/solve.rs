@@ -6,9 +6,12 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, ValueHint};
+use standoff::curvature::CurvatureSettings;
+use standoff::measures::Assumptions;
 use standoff::methods::{METHODS, Mode, NamedParameters};
-use standoff::{AnyMethod, Constants, Observer, Record, Settings, StopReason, solve_with};
+use standoff::{AnyMethod, Constants, Observer, Record, Settings, Solution, StopReason, solve_with};
 
+use crate::extra::Extra;
 use crate::live::LiveLine;
 use crate::point::PointFile;
 use crate::report::Report;
@@ -35,6 +38,7 @@ Examples:
   standoff solve zoo:kink --method regularised --trace kink.csv
   standoff solve game.toml --start result.json --time-limit 60
   standoff solve game.toml --proof-file proof.json && python3 tools/check_proof.py proof.json
+  standoff solve game.toml --radius inf
   standoff solve game.toml --method multistep --constants L11=5.1,L12=2.9,L22=2,mu=2
 
 Ctrl-C ends the run with the best point so far; a second one ends at once.")]
@@ -51,8 +55,8 @@ pub(crate) struct SolveArgs {
     #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
     eps: f64,
 
-    /// The longest step that counts as a gain
-    #[arg(long, default_value = "1", value_parser = parse::positive)]
+    /// The longest step that counts as a gain; `inf` for steps of any length inside bounded sets (docs/measures.md)
+    #[arg(long, default_value = "1", value_parser = parse::positive_or_infinite)]
     radius: f64,
 
     /// Most gradients, of both players together
@@ -82,6 +86,14 @@ pub(crate) struct SolveArgs {
     /// Where the samples of --estimate come from: the same seed, the same samples
     #[arg(long, default_value = "0", value_parser = parse::count)]
     seed: u64,
+
+    /// f is strongly convex in x with this modulus: the duality gap is then bounded without a radius
+    #[arg(long, value_name = "MU", value_parser = parse::positive)]
+    mu_x: Option<f64>,
+
+    /// Gradients for a look at curvature after the run; 0 for none. Without, a few after a converged run
+    #[arg(long, value_name = "N", value_parser = parse::count)]
+    curvature: Option<u64>,
 
     /// Where inner loops stop
     #[arg(long, value_enum, default_value = "certificate")]
@@ -148,8 +160,12 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         proof_file::write(path, read, &solution.point, &evidence)?;
         screen.note(&format!("proof file: {}", files::name(path)));
     }
+    let assumed = Assumptions { constants, mu_x: args.mu_x };
+    let look = args.look(&solution);
+    let extra = Extra::new(&mut loaded.game, &solution.point, &solution.certificate, (&assumed, look));
     let report = Report {
         solution: &solution,
+        extra: &extra,
         layout: &loaded.layout,
         eps: args.eps,
         method: &args.method,
@@ -182,6 +198,15 @@ impl SolveArgs {
             method,
             ..Settings::default()
         })
+    }
+
+    /// The look at curvature: as asked for, or 20 gradients or a tenth of those of a converged run, at most 200.
+    fn look(&self, solution: &Solution<f64>) -> Option<CurvatureSettings> {
+        let share = (solution.calls.gradients() / 10).clamp(20, 200);
+        let usual = if solution.reason == StopReason::Converged { share } else { 0 };
+        let gradients = self.curvature.unwrap_or(usual);
+        let settings = CurvatureSettings { gradients, seed: self.seed, radius: solution.certificate.radius };
+        (gradients > 0).then_some(settings)
     }
 
     /// What is about to happen, for those who want to know.

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
+use standoff::curvature::CurvatureSettings;
+use standoff::measures::Assumptions;
 
+use crate::extra::Extra;
 use crate::point::PointFile;
 use crate::screen::Screen;
 use crate::source::Source;
@@ -37,9 +40,17 @@ pub(crate) struct VerifyArgs {
     #[arg(short, long, value_parser = parse::positive)]
     eps: Option<f64>,
 
-    /// The longest step that counts as a gain; without, what the file records, or 1
-    #[arg(long, value_parser = parse::positive)]
+    /// The longest step that counts as a gain, or `inf`; without, what the file records, or 1
+    #[arg(long, value_parser = parse::positive_or_infinite)]
     radius: Option<f64>,
+
+    /// f is strongly convex in x with this modulus: the duality gap is then bounded without a radius
+    #[arg(long, value_name = "MU", value_parser = parse::positive)]
+    mu_x: Option<f64>,
+
+    /// Gradients for a look at curvature
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse::count)]
+    curvature: u64,
 
     /// Print the verdict as one JSON object
     #[arg(long)]
@@ -58,10 +69,17 @@ pub(crate) fn run(args: &VerifyArgs, screen: &mut Screen) -> Result<Exit> {
     let point = file.point(&loaded.layout)?;
     let claim = FileClaim::new(&file, args.eps, args.radius)?;
     let verdict = standoff::verify(&mut loaded.game, &point, &claim.claim)?;
+    let assumed = Assumptions { constants: loaded.constants, mu_x: args.mu_x };
+    let radius = verdict.certificate.radius;
+    let look = CurvatureSettings { gradients: args.curvature, seed: 0, radius };
+    let look = (args.curvature > 0).then_some(look);
+    let extra = Extra::new(&mut loaded.game, &point, &verdict.certificate, (&assumed, look));
     let text = if args.json {
-        format!("{}\n", claim.json(&verdict))
+        let mut all = claim.json(&verdict);
+        extra.write_json(&mut all);
+        format!("{all}\n")
     } else {
-        claim.human(&verdict, &loaded.layout, &point, args.verbose)
+        claim.human(&verdict, &loaded.layout, (&point, &extra), args.verbose)
     };
     screen.result(&text)?;
     Ok(if verdict.verified() { Exit::Done } else { Exit::Unmet })

@@ -14,6 +14,7 @@ mod flood;
 mod inspect;
 mod killed;
 mod lqr;
+mod measures;
 mod models;
 mod predict;
 mod progress;

@@ -7,16 +7,24 @@ use crate::{Real, Set};
 
 /// An upper bound of `max { -<g, s> : x + s in C, ||s|| <= radius }`; infinite where the multipliers prove nothing.
 pub(super) fn upper<R: Real>(set: &Set<R>, x: &[f64], g: &[Enclosure], multipliers: &[Multiplier], radius: f64) -> f64 {
-    let mut rest = multipliers;
-    let mut residual = g.to_vec();
-    let Some(support) = supports(set, x, &mut residual, &mut rest) else { return f64::INFINITY };
-    if !rest.is_empty() {
-        return f64::INFINITY;
-    }
-    let bound = Enclosure::exact(radius) * norm(&residual) + support;
+    let Some((residual, support)) = terms(set, x, g, multipliers) else { return f64::INFINITY };
+    let bound = Enclosure::exact(radius) * residual + support;
     let high = bound.bounds().1;
     // A supremum over a set that contains x is not negative; one that does not contain it may have any sign.
     if high < 0.0 { 0.0 } else { high }
+}
+
+/// `||g + n||` and `sup { <n, z - x> : z in C }`; `None` where the supremum is infinite or the shapes do not fit.
+pub(super) fn terms<R: Real>(
+    set: &Set<R>,
+    x: &[f64],
+    g: &[Enclosure],
+    multipliers: &[Multiplier],
+) -> Option<(Enclosure, Enclosure)> {
+    let mut rest = multipliers;
+    let mut residual = g.to_vec();
+    let support = supports(set, x, &mut residual, &mut rest)?;
+    rest.is_empty().then(|| (norm(&residual), support))
 }
 
 /// Adds `n` to the residual and returns the sum of the suprema; `None` where they are infinite or the shapes do not fit.

@@ -8,7 +8,9 @@ mod bound;
 mod distance;
 mod inside;
 mod multipliers;
+mod normals;
 mod projection;
+mod residual;
 mod slopes;
 mod verify;
 
@@ -17,10 +19,12 @@ pub(crate) use inside::pull_inside;
 pub use multipliers::Multiplier;
 pub use projection::check_projections;
 pub(crate) use projection::check_projections_along;
+pub use residual::{Residual, Residuals, residuals};
 pub use verify::{Claim, Verdict, verify};
 
 use crate::enclosure::{EnclosedGradient, EnclosedGradients, Enclosure, KinkSlope, Number, Precision, Slopes};
 use crate::gap::{Ask, Gauge, Side};
+use crate::radius::resolve_or_nan;
 use crate::{Certificate, Error, Game, Gap, Need, Point, Proof, Real, Set};
 use multipliers::PathProof;
 
@@ -30,8 +34,8 @@ const ROUNDS: usize = 4;
 /// the rounding of its numbers. 1e-12 for `f64`.
 const OUTSIDE_UNITS: f64 = 9e3;
 
-/// X and Y of a pair, measured from scratch with the best bounds there are. Wrong lengths panic; a radius that is not positive, and a
-/// value or gradient that is not finite, make the bounds NaN, which prove nothing.
+/// X and Y of a pair, measured from scratch with the best bounds there are. Wrong lengths panic; a radius that is not positive (or
+/// infinite where a set is unbounded), and a value or gradient that is not finite, make the bounds NaN, which prove nothing.
 ///
 /// ```
 /// use standoff::formula::FormulaGame;
@@ -45,7 +49,7 @@ const OUTSIDE_UNITS: f64 = 9e3;
 /// # Ok::<(), standoff::Error>(())
 /// ```
 pub fn certify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Certificate {
-    Certifier::new(radius).certify(game, point).certificate
+    Certifier::new(resolve_or_nan(game, radius)).certify(game, point).certificate
 }
 
 /// A certificate with everything that it rests on: what a proof file holds.
@@ -69,7 +73,7 @@ pub struct Evidence {
 
 /// As [`certify`], with the evidence.
 pub fn evidence<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Evidence {
-    Certifier::new(radius).certify(game, point)
+    Certifier::new(resolve_or_nan(game, radius)).certify(game, point)
 }
 
 /// The certificate of a pair whose value and gradients are at hand, taken as they are: for games where computing them again is dear.
@@ -80,12 +84,12 @@ pub fn with_gradients<G: Game + ?Sized>(
     gradients: (&[G::Real], &[G::Real]),
     radius: f64,
 ) -> Certificate {
-    Certifier::new(radius).as_measured(game, point, value, gradients).certificate
+    Certifier::new(resolve_or_nan(game, radius)).as_measured(game, point, value, gradients).certificate
 }
 
 /// As [`evidence`], but the cheaper enclosures are tried first: they are enough if they prove `goal`. A run does this at every candidate.
 pub fn evidence_for<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64, goal: f64) -> Evidence {
-    let mut certifier = Certifier::new(radius);
+    let mut certifier = Certifier::new(resolve_or_nan(game, radius));
     certifier.with_goal(game, point, goal).unwrap_or_else(|| certifier.certify(game, point))
 }
 

@@ -142,7 +142,7 @@ fn plane<R: Real>(set: &Halfspace<R>, x: &[f64], g: &[f64], tau: f64) -> f64 {
 }
 
 /// The multipliers of the projection onto the row space, refined once.
-fn affine(set: &Affine, g: &[f64]) -> Vec<f64> {
+pub(super) fn affine(set: &Affine, g: &[f64]) -> Vec<f64> {
     let mut l = set.multipliers(g);
     let mut residual = g.to_vec();
     for (row, l) in set.given().a.iter().zip(&l) {

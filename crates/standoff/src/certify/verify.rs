@@ -24,7 +24,7 @@ const COMPARED: usize = 200;
 pub struct Claim {
     /// X and Y are at most this.
     pub eps: f64,
-    /// The longest step considered.
+    /// The longest step considered; infinite for steps of any length, if both sets are bounded.
     pub radius: f64,
     /// `f` at the pair, if that is claimed.
     pub value: Option<f64>,
@@ -64,6 +64,7 @@ impl Verdict {
 /// Computes everything again and compares. An error when the pair does not fit the game at all, or a set's projection is none.
 pub fn verify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, claim: &Claim) -> Result<Verdict, Error> {
     check_point(game, point)?;
+    let claim = &Claim { radius: crate::radius::resolve(game, claim.radius)?, ..*claim };
     check_projections(game, point, claim.radius)?;
     let evidence = Certifier::new(claim.radius).certify(game, point);
     let derivatives = derivatives(game, point, COMPARED);

@@ -8,7 +8,7 @@ use crate::ops::sum_of;
 use crate::threads::Team;
 
 /// What the forward pass saw and made.
-pub(super) struct Seen<'v> {
+pub(super) struct ForwardValues<'v> {
     pub(super) a: &'v [f64],
     pub(super) b: &'v [f64],
     pub(super) out: &'v [f64],
@@ -19,7 +19,7 @@ pub(super) struct Seen<'v> {
 }
 
 /// Adds to `into`, the adjoint of the first (or second) operand, what flows back from the adjoint of the result.
-pub(super) fn pull(op: Op, second: bool, seen: &Seen<'_>, into: &mut [f64], work: &mut Work<'_>) {
+pub(super) fn pull(op: Op, second: bool, seen: &ForwardValues<'_>, into: &mut [f64], work: &mut Work<'_>) {
     let team = work.team.if_worth(into.len() >= op.worth_sharing());
     let overwrites = match op {
         Op::Each(_) | Op::Power(_) => true,
@@ -43,7 +43,7 @@ pub(super) fn pull(op: Op, second: bool, seen: &Seen<'_>, into: &mut [f64], work
 }
 
 /// `into_i += g_i f'(a_i)`, where f' may use the value already computed.
-fn each(f: Unary, seen: &Seen<'_>, into: &mut [f64], team: Team) {
+fn each(f: Unary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team) {
     match f {
         Unary::Neg => along(seen, into, team, |_, _| -1.0),
         Unary::Sin => along(seen, into, team, |v, _| v.cos()),
@@ -67,7 +67,7 @@ fn each(f: Unary, seen: &Seen<'_>, into: &mut [f64], team: Team) {
     }
 }
 
-fn pair_first(f: Binary, seen: &Seen<'_>, into: &mut [f64], team: Team) {
+fn pair_first(f: Binary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team) {
     match f {
         Binary::Add | Binary::Sub => spread(seen, into, team, |_| 1.0),
         Binary::Mul => both(seen, into, team, |_, b| b),
@@ -79,7 +79,7 @@ fn pair_first(f: Binary, seen: &Seen<'_>, into: &mut [f64], team: Team) {
     }
 }
 
-fn pair_second(f: Binary, seen: &Seen<'_>, into: &mut [f64], team: Team) {
+fn pair_second(f: Binary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team) {
     match f {
         Binary::Add => spread(seen, into, team, |_| 1.0),
         Binary::Sub => spread(seen, into, team, |_| -1.0),
@@ -92,7 +92,7 @@ fn pair_second(f: Binary, seen: &Seen<'_>, into: &mut [f64], team: Team) {
     }
 }
 
-fn fold(f: Reduce, seen: &Seen<'_>, into: &mut [f64], work: &mut Work<'_>) {
+fn fold(f: Reduce, seen: &ForwardValues<'_>, into: &mut [f64], work: &mut Work<'_>) {
     let (a, out, g) = (seen.a, seen.out[0], seen.g[0]);
     let team = work.team.if_worth(into.len() >= Op::Fold(f).worth_sharing());
     match f {
@@ -157,7 +157,7 @@ fn change(first: bool, into: &mut [f64], team: Team, f: impl Fn(usize, f64) -> f
 
 /// `into_i += g_i d(i)`; a scalar operand that met every entry receives the sum.
 #[inline(always)]
-fn spread(seen: &Seen<'_>, into: &mut [f64], team: Team, d: impl Fn(usize) -> f64 + Sync) {
+fn spread(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(usize) -> f64 + Sync) {
     let g = seen.g;
     if into.len() == g.len() {
         change(seen.first, into, team, |i, o| o + g[i] * d(i));
@@ -168,14 +168,14 @@ fn spread(seen: &Seen<'_>, into: &mut [f64], team: Team, d: impl Fn(usize) -> f6
 
 /// [`spread`] with a derivative in terms of the operand and the result.
 #[inline(always)]
-fn along(seen: &Seen<'_>, into: &mut [f64], team: Team, d: impl Fn(f64, f64) -> f64 + Sync) {
+fn along(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(f64, f64) -> f64 + Sync) {
     let (a, out) = (&seen.a[..seen.g.len()], &seen.out[..seen.g.len()]);
     spread(seen, into, team, |i| d(a[i], out[i]));
 }
 
 /// [`spread`] with a derivative in terms of both operands.
 #[inline(always)]
-fn both(seen: &Seen<'_>, into: &mut [f64], team: Team, d: impl Fn(f64, f64) -> f64 + Sync) {
+fn both(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(f64, f64) -> f64 + Sync) {
     let (a, b, g) = (seen.a, seen.b, seen.g);
     if a.len() == b.len() {
         let (a, b) = (&a[..g.len()], &b[..g.len()]);
@@ -198,7 +198,7 @@ mod tests {
     fn slopes_of_saturated_functions_keep_their_digits() {
         let slope = |f, v: f64, out: f64| {
             let mut into = [0.0];
-            each(f, &Seen { a: &[v], b: &[v], out: &[out], g: &[1.0], first: false }, &mut into, Team::ALONE);
+            each(f, &ForwardValues { a: &[v], b: &[v], out: &[out], g: &[1.0], first: false }, &mut into, Team::ALONE);
             into[0]
         };
         // 4 exp(-2 v) and exp(-v), up to a relative 1e-17.
@@ -206,7 +206,7 @@ mod tests {
         assert!((slope(Unary::Sigmoid, 40.0, 1.0) / (-40f64).exp() - 1.0).abs() < 1e-14);
         assert!((slope(Unary::Sigmoid, -40.0, 0.0) / (-40f64).exp() - 1.0).abs() < 1e-14);
         let mut into = [0.0; 2];
-        let seen = Seen { a: &[1e16, 1e16], b: &[], out: &[1e16], g: &[1.0], first: false };
+        let seen = ForwardValues { a: &[1e16, 1e16], b: &[], out: &[1e16], g: &[1.0], first: false };
         fold(Reduce::LogSumExp, &seen, &mut into, &mut Work { team: Team::ALONE, scratch: &mut [] });
         assert_eq!(into, [0.5, 0.5]);
     }

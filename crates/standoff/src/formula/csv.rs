@@ -9,7 +9,7 @@ use super::shape::Shape;
 /// Reads a whole file, a line at a time. As in NumPy's `loadtxt`, one row or one column is a vector and one number is a scalar.
 pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
     let mut lines = Lines { file: BufReader::new(file), line: Vec::new(), begin: 0, number: 0 };
-    let (mut table, mut delimiter, mut first) = (Table::default(), None, true);
+    let (mut table, mut delimiter, mut first) = (CsvTable::default(), None, true);
     while let Some((number, line)) = lines.next()? {
         if std::mem::take(&mut first) {
             delimiter = [';', ',', '\t'].into_iter().find(|d| line.contains(*d));
@@ -30,13 +30,13 @@ pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
 
 /// Equally long rows of numbers.
 #[derive(Default)]
-struct Table {
+struct CsvTable {
     values: Vec<f64>,
     rows: usize,
     width: usize,
 }
 
-impl Table {
+impl CsvTable {
     /// Adds a row: line `number` of the file.
     fn push<'f>(&mut self, number: usize, fields: impl Iterator<Item = &'f str>) -> Result<(), String> {
         let before = self.values.len();

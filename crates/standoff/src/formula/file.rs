@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::data::{Open, Source};
+use super::batch::{self, Batch, BatchRule};
+use super::data::{Array, Open, Source};
 use super::enclose::{self, Program};
 use super::graph::{Graph, Id, Kind, MOST_NUMBERS, Reach};
 use super::lexer::starts_name;
@@ -11,14 +12,14 @@ use super::parser::{self, MOST_CHARACTERS};
 use super::place::{Fault, short};
 use super::reader::{self, Field, Table};
 use super::scope::Scope;
-use super::sets::Builder;
+use super::sets::SetBuilder;
 use super::shape::Shape;
 use super::tape::{self, Tape};
 use super::{FormulaGame, Player, Variable, functions};
 use crate::constants::CONSTANTS;
 use crate::{Constants, Error, Set};
 
-const KEYS: [&str; 8] = ["objective", "min", "max", "data", "define", "constants", "name", "description"];
+const KEYS: [&str; 9] = ["objective", "min", "max", "data", "define", "constants", "batch", "name", "description"];
 
 /// Reads a game file.
 pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame, Error> {
@@ -37,8 +38,12 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     let (mut graph, mut scope) = (Graph::default(), Scope::default());
     let x = player(&document, Reach::X, &mut source, (&mut graph, &mut scope))?;
     let y = player(&document, Reach::Y, &mut source, (&mut graph, &mut scope))?;
-    let mut optional = Vec::new();
+    let (mut optional, mut arrays) = (Vec::new(), Vec::new());
+    let batched = document.field("batch").is_some();
     for (entry, array, used) in source.into_entries() {
+        if batched {
+            arrays.push((entry.clone(), array.clone()));
+        }
         scope.data(&entry, array, used);
         optional.push((entry, "data"));
     }
@@ -53,15 +58,18 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
 
     let needed = tape::needed(&graph, root);
     let warnings = warnings(&graph, &needed, &[&x, &y]).into_iter().chain(idle).collect();
-    let affine_in_y = graph.affine_in_y(root);
+    let (affine_in_x, affine_in_y) = (graph.affine_in_x(root), graph.affine_in_y(root));
     let exactly = enclose::needed(&graph, root);
     graph.release(|i| needed[i] || exactly[i]);
     let tape = Tape::compile(&mut graph, root, &needed);
+    let batch = batch(&document, arrays, [&x, &y])?;
     Ok(FormulaGame {
+        batch,
         name: name?,
         description: description?,
         objective: objective.string()?.to_owned(),
         constants: constants(&document)?,
+        affine_in_x,
         affine_in_y,
         program: Arc::new(Program::new(&graph, root, tape.constants())),
         tape,
@@ -120,7 +128,7 @@ fn player(
         let dim = of.field("dim").map(|dim| dim.count(MOST_NUMBERS)).transpose()?;
         let id = graph.variable(side, dim.map_or(Shape::Scalar, Shape::Vector)).map_err(|m| field.fault(m))?;
         scope.define(name, id);
-        let mut builder = Builder { name, dim, source };
+        let mut builder = SetBuilder { name, dim, source };
         let set = builder.set(&of)?;
         let begin = start.len();
         match of.field("start") {
@@ -164,6 +172,84 @@ fn scalar(field: &Field<'_>, graph: &mut Graph, scope: &mut Scope) -> Result<Id,
             Err(Error::Formula(fault.show(&field.path, field.string()?)))
         }
     }
+}
+
+/// The table `[batch]`: which arrays' rows are drawn, how many, from which seed.
+fn batch(document: &Table<'_>, arrays: Vec<(String, Array)>, players: [&Player; 2]) -> Result<Option<Batch>, Error> {
+    let Some(field) = document.field("batch") else { return Ok(None) };
+    let table = field.table("a table, such as { over = [\"A\", \"b\"], size = 64 }")?;
+    table.only(&["over", "size", "seed", "both"])?;
+    let over = table.require("over", "over = [\"A\", \"b\"]")?;
+    let names = over.strings()?;
+    let mut rows = None;
+    for name in &names {
+        let Some((_, array)) = arrays.iter().find(|(known, _)| known == name) else {
+            return Err(over.fault(format!("names `{}`, which is no entry of [data]", short(name))));
+        };
+        let count = batch::rows_of(array.shape);
+        if count == 0 || *rows.get_or_insert(count) != count {
+            let want = rows.map_or(String::new(), |rows| format!(", `{}` has {rows}", names[0]));
+            return Err(
+                over.fault(format!("names `{name}`, which has {count} rows{want}; give arrays with the same rows"))
+            );
+        }
+    }
+    let rows = rows.unwrap_or(1);
+    let size = table.require("size", "size = 64")?.count(rows)?;
+    let seed = match table.field("seed") {
+        None => 0,
+        Some(seed) => match seed.size()? {
+            v if v.fract() == 0.0 && v <= 9_007_199_254_740_992.0 => v as u64,
+            _ => return Err(seed.mismatch("a whole number from 0 to 2^53")),
+        },
+    };
+    let both = table.field("both").map(|both| both.boolean()).transpose()?.unwrap_or(false);
+    let (graph, root, data) = objective_on_rows(document, &arrays, players, (&names, rows))?;
+    batch::check(&graph, root, &data).map_err(|why| field.fault(why))?;
+    let (mut graph, root, _) = objective_on_rows(document, &arrays, players, (&names, size))
+        .map_err(|error| field.fault(format!("does not fit an objective on {size} rows: {error}")))?;
+    let needed = tape::needed(&graph, root);
+    let tape = Tape::compile(&mut graph, root, &needed);
+    let find = |name: &&str| arrays.iter().find(|(known, _)| known == *name).map(|(_, array)| array.clone());
+    let drawn: Vec<Array> = names.iter().filter_map(find).collect();
+    let rule = BatchRule { size, seed, both };
+    Ok(Some(Batch::new(rule, tape, players[0].start.len(), drawn)))
+}
+
+/// The objective once more, with some rows of the arrays `names` as further entries of x; and where these are.
+fn objective_on_rows(
+    document: &Table<'_>,
+    arrays: &[(String, Array)],
+    [x, y]: [&Player; 2],
+    (names, rows): (&[&str], usize),
+) -> Result<(Graph, Id, Vec<Id>), Error> {
+    let (mut graph, mut scope, mut data) = (Graph::default(), Scope::default(), Vec::new());
+    let too_large = |why: String| Error::Formula(format!("[batch]: {why}"));
+    let shape = |v: &Variable| v.dim.map_or(Shape::Scalar, Shape::Vector);
+    for v in &x.variables {
+        let id = graph.variable(Reach::X, shape(v)).map_err(too_large)?;
+        scope.define(&v.name, id);
+    }
+    for name in names {
+        let found = arrays.iter().find(|(known, _)| known == name);
+        let Some(shape) = found.and_then(|(_, array)| batch::with_rows(array.shape, rows)) else { continue };
+        let id = graph.variable(Reach::X, shape).map_err(too_large)?;
+        scope.define(name, id);
+        data.push(id);
+    }
+    for v in &y.variables {
+        let id = graph.variable(Reach::Y, shape(v)).map_err(too_large)?;
+        scope.define(&v.name, id);
+    }
+    for (name, array) in arrays.iter().filter(|(name, _)| !names.contains(&name.as_str())) {
+        scope.data(name, array.clone(), false);
+    }
+    for (entry, field) in section(document, "define")? {
+        let id = expression(&field, &mut graph, &mut scope)?;
+        scope.define(entry, id);
+    }
+    let root = scalar(&document.require("objective", "objective = \"x*y - y^2\"")?, &mut graph, &mut scope)?;
+    Ok((graph, root, data))
 }
 
 /// What the user should know: kinks, and variables without effect.

@@ -89,6 +89,19 @@ impl Graph {
         self.node(id).degree <= 1
     }
 
+    /// Whether the value is at most affine in x.
+    pub(super) fn affine_in_x(&self, id: Id) -> bool {
+        let mut degrees: Vec<u8> = Vec::with_capacity(id.index() + 1);
+        for node in &self.nodes[..=id.index()] {
+            degrees.push(match node.kind {
+                Kind::Constant(_) => 0,
+                Kind::Variable(_) => u8::from(node.reach.has(Reach::X)),
+                Kind::Apply(op, [a, b]) => op.degree(degrees[a.index()], degrees[b.index()]),
+            });
+        }
+        degrees[id.index()] <= 1
+    }
+
     /// The next stretch of a player's vector.
     pub(super) fn variable(&mut self, player: Reach, shape: Shape) -> Result<Id, String> {
         let side = usize::from(player == Reach::Y);

@@ -25,6 +25,7 @@
 //! forward for values (`forward.rs`) and backward for gradients (`backward.rs`).
 
 mod backward;
+mod batch;
 mod csv;
 mod data;
 mod enclose;
@@ -92,9 +93,11 @@ pub struct FormulaGame {
     description: Option<String>,
     objective: String,
     constants: Option<Constants>,
+    affine_in_x: bool,
     affine_in_y: bool,
     tape: tape::Tape,
     program: Arc<enclose::Program>,
+    batch: Option<batch::Batch>,
     warnings: Vec<String>,
     x: Player,
     y: Player,
@@ -202,23 +205,56 @@ impl Game for FormulaGame {
     }
 
     fn fix(&mut self, x: &[f64], _need: Need) {
-        self.tape.fix(x);
+        match &mut self.batch {
+            // All rows are passed over only if something asks for them.
+            Some(batch) if batch.is_on() => batch.fix(x),
+            _ => self.tape.fix(x),
+        }
     }
 
     fn value(&mut self, y: &[f64]) -> f64 {
+        match &mut self.batch {
+            Some(batch) if batch.is_on_for_y() => return batch.value(y),
+            Some(batch) if batch.is_on() => self.tape.fix(batch.x()),
+            _ => {}
+        }
         self.tape.value(y)
     }
 
     fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
-        self.tape.grad_x(y, out)
+        match &mut self.batch {
+            Some(batch) if batch.is_on() => batch.grad_x(y, out),
+            _ => self.tape.grad_x(y, out),
+        }
     }
 
     fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
+        match &mut self.batch {
+            Some(batch) if batch.is_on_for_y() => return batch.grad_y(y, out),
+            Some(batch) if batch.is_on() => self.tape.fix(batch.x()),
+            _ => {}
+        }
         self.tape.grad_y(y, out)
+    }
+
+    fn draws_batches(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    fn resample(&mut self, step: u64) -> bool {
+        self.batch.as_mut().is_some_and(|batch| batch.draw(step))
+    }
+
+    fn whole(&mut self) -> bool {
+        self.batch.as_mut().is_some_and(batch::Batch::leave)
     }
 
     fn linear_in_y(&self) -> bool {
         self.affine_in_y
+    }
+
+    fn linear_in_x(&self) -> bool {
+        self.affine_in_x
     }
 
     fn enclose(&mut self, z: &Point<f64>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {

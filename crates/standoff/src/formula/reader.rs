@@ -76,6 +76,19 @@ impl<'d> Field<'d> {
         }
     }
 
+    /// A string, or a list of strings.
+    pub(super) fn strings(&self) -> Result<Vec<&'d str>, Error> {
+        let DeValue::Array(items) = self.value else { return Ok(vec![self.string()?]) };
+        if items.is_empty() {
+            return Err(self.fault("is an empty list; give at least one name"));
+        }
+        items.iter().enumerate().map(|(i, item)| self.entry(i, item).string()).collect()
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, Error> {
+        self.value.as_bool().ok_or_else(|| self.mismatch("true or false"))
+    }
+
     /// A finite number that is not negative.
     pub(super) fn size(&self) -> Result<f64, Error> {
         match as_number(self.value) {

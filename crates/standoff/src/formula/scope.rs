@@ -17,24 +17,24 @@ enum Meaning {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct NameEntry {
     meaning: Meaning,
     used: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    names: HashMap<String, Entry>,
+    names: HashMap<String, NameEntry>,
 }
 
 impl Scope {
     pub(super) fn define(&mut self, name: &str, id: Id) {
-        self.names.insert(name.to_owned(), Entry { meaning: Meaning::Node(id), used: false });
+        self.names.insert(name.to_owned(), NameEntry { meaning: Meaning::Node(id), used: false });
     }
 
     /// Data; `used` when something outside the expressions needed it.
     pub(super) fn data(&mut self, name: &str, array: Array, used: bool) {
-        self.names.insert(name.to_owned(), Entry { meaning: Meaning::Waiting(array), used });
+        self.names.insert(name.to_owned(), NameEntry { meaning: Meaning::Waiting(array), used });
     }
 
     /// Whether nothing needed the name.

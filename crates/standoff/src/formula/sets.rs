@@ -13,13 +13,13 @@ use crate::{Error, Set};
 const NAMES: [&str; 8] = ["free", "simplex", "box", "ball", "l1", "halfspace", "affine", "polyhedron"];
 
 /// What a set is built for: the variable's name and length (`None` for a scalar), and where numbers come from.
-pub(super) struct Builder<'b, 'l> {
+pub(super) struct SetBuilder<'b, 'l> {
     pub(super) name: &'b str,
     pub(super) dim: Option<usize>,
     pub(super) source: &'b mut Source<'l>,
 }
 
-impl Builder<'_, '_> {
+impl SetBuilder<'_, '_> {
     /// The set of a variable's table: `set`, or `lower` and `upper`, or nothing for all of space.
     pub(super) fn set(&mut self, variable: &Table<'_>) -> Result<Set<f64>, Error> {
         let bounds = variable.field("lower").or_else(|| variable.field("upper"));

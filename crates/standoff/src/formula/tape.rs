@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::backward::{self, Seen};
+use super::backward::{self, ForwardValues};
 use super::forward;
 use super::graph::{Graph, Id, Kind, Node, Reach};
 use super::op::Op;
@@ -208,7 +208,7 @@ impl Tape {
         let mut work = Work { team, scratch: &mut self.scratch };
         for step in self.steps[from..].iter().rev().filter(|s| s.out.reach.has(player)) {
             let (before, rest) = self.adjoints.split_at_mut(step.out.start - variables);
-            let mut seen = Seen {
+            let mut seen = ForwardValues {
                 a: step.a.of(&self.constants, &self.values),
                 b: step.b.of(&self.constants, &self.values),
                 out: &self.values[step.out.range()],

@@ -1,6 +1,6 @@
 //! A polyhedron's gap as one cone program: `min <g, s>` with `A s <= b - A x` and `||s|| <= radius`, by Clarabel.
 
-use super::projected::Seen;
+use super::projected::ProjectedPart;
 use crate::ops;
 use crate::sets::Polyhedron;
 use clarabel::algebra::CscMatrix;
@@ -8,13 +8,13 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeCone
 
 /// A step and the multipliers of all rows, neither of them exact.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ConeSolution {
     pub(super) step: Vec<f64>,
     pub(super) multipliers: Vec<f64>,
 }
 
 /// Solves the program in units of the radius and of `||g||`; `None` when the solver has no numbers to show.
-pub(super) fn solve(set: &Polyhedron, seen: &Seen<'_>) -> Option<Answer> {
+pub(super) fn solve(set: &Polyhedron, seen: &ProjectedPart<'_>) -> Option<ConeSolution> {
     let n = seen.g.len();
     // Rows have length one: one that is farther away than the radius is never felt.
     let near: Vec<usize> = (0..seen.slacks.len()).filter(|&i| seen.slacks[i] < seen.radius).collect();
@@ -47,7 +47,7 @@ pub(super) fn solve(set: &Polyhedron, seen: &Seen<'_>) -> Option<Answer> {
     for (k, &i) in near.iter().enumerate() {
         multipliers[i] = norm * l[k];
     }
-    Some(Answer { step: u.iter().map(|ui| ui * seen.radius).collect(), multipliers })
+    Some(ConeSolution { step: u.iter().map(|ui| ui * seen.radius).collect(), multipliers })
 }
 
 /// The constraints column by column: the near rows, then `(1, u)` in the second-order cone.

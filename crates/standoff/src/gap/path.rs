@@ -32,9 +32,9 @@
 use super::Ask;
 use super::bracket::Bracket;
 #[cfg(feature = "polyhedron")]
-use super::cone::{self, Answer};
+use super::cone::{self, ConeSolution};
 use super::part::{Part, PartInput, PartKind};
-use super::projected::{Projector, Seen};
+use super::projected::{ProjectedPart, Projector};
 use super::sums::{self, Sums};
 use super::vectors::{Gradient, Vectors};
 use crate::{Real, Set};
@@ -182,7 +182,7 @@ impl<R: Real> Path<R> {
             sums.add(&match &part.shape {
                 PartKind::Projected { rows, .. } => {
                     let (g, point) = (&self.vectors.w[r.clone()], &self.vectors.base[r.clone()]);
-                    let seen = Seen { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
+                    let seen = ProjectedPart { g, point, slacks: &self.slacks[rows.clone()], radius: self.radius };
                     let s = &mut self.trial[r];
                     let sums = leaf(set, &mut index.clone())
                         .map_or_else(Sums::endless, |l| self.projector.at(l, tau, seen, s));
@@ -290,8 +290,8 @@ impl<R: Real> Path<R> {
     #[cfg(feature = "polyhedron")]
     fn ask_cone_program(&mut self, set: &Polyhedron) -> Option<f64> {
         let (g, point) = (&self.vectors.w, &self.vectors.base);
-        let seen = Seen { g, point, slacks: &self.slacks, radius: self.radius };
-        let Answer { step, multipliers } = cone::solve(set, &seen)?;
+        let seen = ProjectedPart { g, point, slacks: &self.slacks, radius: self.radius };
+        let ConeSolution { step, multipliers } = cone::solve(set, &seen)?;
         let proof = super::projected::dual(set, &seen, &multipliers, &mut self.trial);
         self.trial_multipliers.copy_from_slice(&multipliers);
         for (t, (p, s)) in self.trial.iter_mut().zip(point.iter().zip(&step)) {

@@ -43,7 +43,7 @@ impl<R> Default for Projector<R> {
 
 /// A projected part: its gradient, its point, its slacks if it is a polyhedron, and the radius.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(super) struct ProjectedPart<'a> {
     pub(super) g: &'a [f64],
     pub(super) point: &'a [f64],
     pub(super) slacks: &'a [f64],
@@ -64,7 +64,7 @@ pub(super) fn push_slacks(set: &Polyhedron, point: &[f64], slacks: &mut Vec<f64>
 
 /// What multipliers of the rows prove, those that are not positive left out: `||g + A^T l||^2`, `l^T slack` and the
 /// doubt about it, as sums of a step that is still to be found. Overwrites `residual`.
-pub(super) fn dual(set: &Polyhedron, seen: &Seen<'_>, l: &[f64], residual: &mut [f64]) -> Sums {
+pub(super) fn dual(set: &Polyhedron, seen: &ProjectedPart<'_>, l: &[f64], residual: &mut [f64]) -> Sums {
     residual.copy_from_slice(seen.g);
     let mut sums = Sums::default();
     let size = ops::norm(seen.point);
@@ -86,7 +86,7 @@ impl<R: Real> Projector<R> {
     }
 
     /// Writes the path's step at `tau` and returns its sums; of sets of one's own the derivative is not known.
-    pub(super) fn at(&mut self, set: &Set<R>, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+    pub(super) fn at(&mut self, set: &Set<R>, tau: f64, seen: ProjectedPart<'_>, s: &mut [f64]) -> Sums {
         match set {
             Set::Polyhedron(p) if tau.is_finite() => self.polyhedron(p, tau, seen, s),
             Set::Polyhedron(_) => Sums::endless(),
@@ -95,7 +95,7 @@ impl<R: Real> Projector<R> {
         }
     }
 
-    fn polyhedron(&mut self, set: &Polyhedron, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+    fn polyhedron(&mut self, set: &Polyhedron, tau: f64, seen: ProjectedPart<'_>, s: &mut [f64]) -> Sums {
         let rows = set.rhs().len();
         self.aim.resize(s.len(), 0.0);
         self.along.resize(s.len(), 0.0);
@@ -136,7 +136,7 @@ impl<R: Real> Projector<R> {
     }
 
     /// `n` is normal at `x + s`, so its support is `<n, s>`.
-    fn custom(&mut self, set: &Set<R>, tau: f64, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+    fn custom(&mut self, set: &Set<R>, tau: f64, seen: ProjectedPart<'_>, s: &mut [f64]) -> Sums {
         self.stored.resize(s.len(), R::default());
         for (v, (p, g)) in self.stored.iter_mut().zip(seen.point.iter().zip(seen.g)) {
             *v = R::from_f64(p - tau * g);
@@ -163,7 +163,7 @@ impl<R: Real> Projector<R> {
     }
 
     /// The limit: the step to a minimiser of `<g, z>`, with `n = -g`.
-    fn vertex(&mut self, set: &Set<R>, seen: Seen<'_>, s: &mut [f64]) -> Sums {
+    fn vertex(&mut self, set: &Set<R>, seen: ProjectedPart<'_>, s: &mut [f64]) -> Sums {
         self.stored.resize(s.len(), R::default());
         self.target.resize(s.len(), R::default());
         for (v, g) in self.stored.iter_mut().zip(seen.g) {
@@ -180,7 +180,7 @@ impl<R: Real> Projector<R> {
 }
 
 /// Writes `s = z - x`; returns `||s||^2` and `-<g, s>`.
-fn step_to<R: Real>(z: &[R], seen: Seen<'_>, s: &mut [f64]) -> (f64, f64) {
+fn step_to<R: Real>(z: &[R], seen: ProjectedPart<'_>, s: &mut [f64]) -> (f64, f64) {
     sums::fill(s, z, seen.point, |z, p| z - p);
     let [length2, gain] = sums::sum(s, seen.g, |s, g| [s * s, -g * s]);
     (length2, gain)

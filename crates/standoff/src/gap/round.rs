@@ -1,4 +1,4 @@
-//! The half-space and the ball. Seen from the point, only one direction matters beside the gradient: everything happens
+//! The half-space and the ball. ProjectedPart from the point, only one direction matters beside the gradient: everything happens
 //! in a plane, and the path is known in closed form.
 
 use super::sums::{ROUNDING, Sums};

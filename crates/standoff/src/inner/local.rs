@@ -6,14 +6,14 @@
 
 use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::method::Visitor;
-use crate::plan::{Reach, tightened_tolerance};
+use crate::plan::{StepReach, tightened_tolerance};
 use crate::{Constants, Game, Oracle, Real, StopReason, ops};
 
 /// Factor by which an accepted step grows, so that it can follow a curvature that falls.
 pub(crate) const GROWTH: f64 = 1.2;
 
 /// `eps` is for steps of length at most 1; a method that asks for longer ones divides it by their length.
-const UNIT: Reach = Reach { x: 1.0, y: 1.0 };
+const UNIT: StepReach = StepReach { x: 1.0, y: 1.0 };
 
 /// The ascent, its scratch, and the constants it has seen so far.
 #[derive(Debug)]

@@ -34,15 +34,14 @@ macro_rules! any_method {
 
         /// The methods' types, in the order of the table.
         #[derive(Clone, Copy)]
-        enum Place { $($method,)* }
+        enum MethodIndex { $($method,)* }
 
         impl AnyMethod {
-            fn place(&self) -> Place {
-                match self { $(Self::$method(_) => Place::$method,)* }
+            fn place(&self) -> MethodIndex {
+                match self { $(Self::$method(_) => MethodIndex::$method,)* }
             }
 
-            /// Checks the parameters and makes the method ready for a game.
-            pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+            fn dispatch<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
                 match self { $(Self::$method(method) => method.build(game, goal),)* }
             }
         }
@@ -64,6 +63,20 @@ impl AnyMethod {
     /// The method of a name with parameters by name: for the edge of a program, where both come from a user.
     pub fn named(name: &str, given: &NamedParameters) -> Result<Self, Error> {
         MethodInfo::find(name)?.method(given)
+    }
+
+    /// Checks the parameters and makes the method ready for a game. A method that needs exact gradients refuses a game that draws batches.
+    pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
+        let info = self.info();
+        if game.draws_batches() && !info.noise {
+            let able: Vec<&str> = METHODS.iter().filter(|m| m.noise).map(|m| m.name).collect();
+            let why = format!(
+                "it needs exact gradients, and the game draws batches; remove [batch], or use one of {}",
+                able.join(", ")
+            );
+            return Err(Error::Unsuitable { method: info.name, why });
+        }
+        self.dispatch(game, Goal { radius: crate::radius::resolve(game, goal.radius)?, ..goal })
     }
 
     /// The table's row for this method.

@@ -1,7 +1,7 @@
 //! The one place where parameters are checked and defaults are derived: what was given first, the game's constants next. A constant
 //! is asked for only when a default needs it.
 
-use crate::plan::Reach;
+use crate::plan::StepReach;
 use crate::{Constants, Error, Game, Goal};
 
 /// The constants and the goal that one method is built with.
@@ -63,14 +63,14 @@ impl<'c> Given<'c> {
     }
 
     /// The longest steps that the certificate considers in X and Y.
-    pub(super) fn reach<G: Game>(&self, game: &G) -> Reach {
+    pub(super) fn reach<G: Game>(&self, game: &G) -> StepReach {
         let diameter = |of_set: f64, radius: Option<f64>| match radius {
             Some(radius) if 2.0 * radius < of_set => 2.0 * radius,
             _ => of_set,
         };
         let (x, y) = (game.x_set().diameter_bound(), game.y_set().diameter_bound());
         let known = |of: fn(&Constants) -> Option<f64>| self.constants.and_then(of);
-        Reach {
+        StepReach {
             x: self.goal.reach(diameter(x, known(|c| c.radius_x))),
             y: self.goal.reach(diameter(y, known(|c| c.radius_y))),
         }

@@ -10,7 +10,7 @@ use super::nested::Nested;
 use super::{FrankWolfe, Method, Mode, Multistep, Regularised};
 use crate::inner::{Accelerated, Ascent, Exact, Inner, Regulariser, Response, Stop};
 use crate::outer::{FrankWolfeStep, Projected};
-use crate::plan::{self, OuterStep, Reach, Statement, Weighted};
+use crate::plan::{self, OuterStep, Statement, StepReach, Weighted};
 use crate::{Constants, Error, Game, Goal, Real};
 
 impl Multistep {
@@ -74,7 +74,7 @@ pub(super) struct Algorithm2<R> {
     step: OuterStep,
     /// With the radius of Y.
     constants: Constants,
-    reach: Reach,
+    reach: StepReach,
     /// What is asked for in the end.
     pub(super) goal: Goal,
     /// The dimension of X.
@@ -117,7 +117,7 @@ impl<R: Real> Algorithm2<R> {
         if let Some(lambda) = params.lambda {
             super::given::positive("lambda", lambda)?;
         }
-        let reach = if params.as_printed { Reach { x: 1.0, y: 1.0 } } else { given.reach(game) };
+        let reach = if params.as_printed { StepReach { x: 1.0, y: 1.0 } } else { given.reach(game) };
         Ok(Self { params, step, constants, reach, goal, n: game.x_set().dim(), centre, linear: game.linear_in_y() })
     }
 

@@ -13,7 +13,7 @@ pub(super) enum Purpose {
 
 /// The active rows of the last step and of the last measurement.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct ProjectionMemory {
     warm: [Mutex<WarmSet>; 2],
     counts: Counts,
 }
@@ -39,7 +39,7 @@ struct Counts {
     programs: AtomicU64,
 }
 
-impl Memory {
+impl ProjectionMemory {
     /// Runs a task with the last active rows, or with none if another thread has them at this moment.
     pub(super) fn with_warm<T>(&self, purpose: Purpose, task: impl FnOnce(&mut WarmSet) -> T) -> T {
         match self.warm[purpose as usize].try_lock() {

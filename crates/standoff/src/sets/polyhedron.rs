@@ -5,7 +5,7 @@
 use super::active::ActiveSet;
 use super::conic::{self, ConicStatus};
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
-use super::memory::{Memory, PolyhedronWork, Purpose};
+use super::memory::{PolyhedronWork, ProjectionMemory, Purpose};
 use super::warm::{Rows, WarmSet};
 use super::{ConvexSet, PathPoint, refuse};
 use crate::{Error, Real, ops};
@@ -37,7 +37,7 @@ pub struct Polyhedron {
     /// Which given rows are sides of equations; computed when first asked for.
     equations: OnceLock<Vec<bool>>,
     /// Where the last projections ended. Boxed because `Set` is an enum of small sets.
-    memory: Box<Memory>,
+    memory: Box<ProjectionMemory>,
 }
 
 impl Polyhedron {

@@ -11,13 +11,13 @@ const ROWS: usize = 4;
 /// `out_k = <a_k, v>` for all rows.
 pub(super) fn all(a: &Matrix, v: &[f64], out: &mut [f64]) {
     assert_eq!((a.rows(), a.cols()), (out.len(), v.len()));
-    simd::run(Dots { row: |k| a.row(k), v, out });
+    simd::run(RowDots { row: |k| a.row(k), v, out });
 }
 
 /// `out_k = <a_k, v>` for the rows chosen.
 pub(super) fn chosen(a: &Matrix, rows: &[usize], v: &[f64], out: &mut [f64]) {
     assert_eq!((rows.len(), a.cols()), (out.len(), v.len()));
-    simd::run(Dots { row: |k| a.row(rows[k]), v, out });
+    simd::run(RowDots { row: |k| a.row(rows[k]), v, out });
 }
 
 /// `z -= sum_k l_k a_k` over the rows chosen.
@@ -26,13 +26,13 @@ pub(super) fn subtract(a: &Matrix, rows: &[usize], l: &[f64], z: &mut [f64]) {
     simd::run(Subtract { a, rows, l, z });
 }
 
-struct Dots<'a, F> {
+struct RowDots<'a, F> {
     row: F,
     v: &'a [f64],
     out: &'a mut [f64],
 }
 
-impl<'a, F: Fn(usize) -> &'a [f64]> Pass for Dots<'_, F> {
+impl<'a, F: Fn(usize) -> &'a [f64]> Pass for RowDots<'_, F> {
     type Output = ();
 
     #[inline(always)]

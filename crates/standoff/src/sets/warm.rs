@@ -58,7 +58,7 @@ pub(super) struct WarmSet {
 }
 
 /// How a row was dealt with.
-enum Entry {
+enum RowOutcome {
     Entered,
     PassedOver,
     Failed,
@@ -136,9 +136,9 @@ impl WarmSet {
         for _ in 0..limit {
             match self.most_violated(set, v) {
                 Some((row, beyond)) => match self.enter(set, row, beyond, norm(v)) {
-                    Entry::Entered => settled = false,
-                    Entry::PassedOver => {}
-                    Entry::Failed => return false,
+                    RowOutcome::Entered => settled = false,
+                    RowOutcome::PassedOver => {}
+                    RowOutcome::Failed => return false,
                 },
                 None if settled => return true,
                 None => {
@@ -251,13 +251,13 @@ impl WarmSet {
 
     /// Raises the multiplier of `row` until the row holds. Along the way `l_W` changes at the rate `-r`, with
     /// `A_W^T r` the part of `a_row` in the span; an active row whose multiplier reaches 0 first is let go.
-    fn enter(&mut self, set: Rows<'_>, row: usize, beyond: f64, far: f64) -> Entry {
+    fn enter(&mut self, set: Rows<'_>, row: usize, beyond: f64, far: f64) -> RowOutcome {
         let (mut own, mut beyond) = (0.0, beyond);
         loop {
             let outside = self.split(set, row);
             let depends = outside <= DEPENDENT;
             if !depends && !(outside >= INDEPENDENT) {
-                return Entry::Failed;
+                return RowOutcome::Failed;
             }
             let full = if depends { f64::INFINITY } else { beyond / (outside * outside) };
             let (mut step, mut blocked) = (full, None);
@@ -272,10 +272,10 @@ impl WarmSet {
                 if beyond <= allowed && own == 0.0 {
                     self.skip[row] = true;
                     self.passed_over.push(row);
-                    return Entry::PassedOver;
+                    return RowOutcome::PassedOver;
                 }
                 if blocked.is_none() {
-                    return Entry::Failed;
+                    return RowOutcome::Failed;
                 }
             }
             for (l, r) in self.multipliers.iter_mut().zip(&self.rates) {
@@ -287,7 +287,7 @@ impl WarmSet {
             }
             let Some(leaving) = blocked else {
                 self.append(set, row, outside, own);
-                return Entry::Entered;
+                return RowOutcome::Entered;
             };
             self.remove(leaving);
             beyond = dot(set.a.row(row), &self.z) - set.b[row];

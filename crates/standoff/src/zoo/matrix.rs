@@ -47,6 +47,10 @@ impl Game for MatrixGame {
     fn linear_in_y(&self) -> bool {
         true
     }
+
+    fn linear_in_x(&self) -> bool {
+        true
+    }
 }
 
 /// `x'Ay` on two simplices, from the first pure strategies. No answers are known of a general matrix.

@@ -1,5 +1,6 @@
 //! Games as text, from the outside: what the language means, and what its errors say.
 
+mod batch;
 mod derivatives;
 mod errors;
 mod files;

@@ -1,6 +1,6 @@
 //! Reverse mode with bounds of the error: the adjoint of every node, and from them the gradient of one player.
 
-use super::kinks::{Kinks, MetKink, Place};
+use super::kinks::{KinkPlace, Kinks, MetKink};
 use super::{Numbers, Origin, Values};
 use crate::enclosure::{EnclosedGradient, Hull, KinkSlope, Number};
 use crate::formula::graph::Reach;
@@ -125,8 +125,8 @@ impl<T: Number> Values<'_, T> {
     }
 
     /// An entry of step `at` and its adjoint, where it may be a kink.
-    fn place(&self, at: usize, (entry, adjoint): (usize, T), convex: bool) -> Place<T> {
-        Place { step: at, kink: self.program.steps[at].kink.unwrap_or(usize::MAX), entry, adjoint, convex }
+    fn place(&self, at: usize, (entry, adjoint): (usize, T), convex: bool) -> KinkPlace<T> {
+        KinkPlace { step: at, kink: self.program.steps[at].kink.unwrap_or(usize::MAX), entry, adjoint, convex }
     }
 
     /// The derivatives of entry `i` of an elementwise operation in its first operand and, if there is one, in its second.
@@ -160,7 +160,7 @@ impl<T: Number> Values<'_, T> {
         &self,
         f: Reduce,
         (at, a): (usize, Numbers<'_, T>),
-        place: Place<T>,
+        place: KinkPlace<T>,
         kinks: &mut Kinks<'_>,
     ) -> Vec<T> {
         let n = a.len();

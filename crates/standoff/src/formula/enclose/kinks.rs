@@ -26,7 +26,7 @@ pub(super) struct MetKink {
 
 /// The kink at one entry of a result.
 #[derive(Clone, Copy)]
-pub(super) struct Place<T> {
+pub(super) struct KinkPlace<T> {
     pub(super) step: usize,
     pub(super) kink: usize,
     pub(super) entry: usize,
@@ -51,7 +51,7 @@ impl<'s> Kinks<'s> {
     }
 
     /// The slope of a kink that is met exactly, if it may be chosen: the one given, or else the default.
-    pub(super) fn choose<T: Number>(&mut self, at: Place<T>, hull: Hull, default: Vec<f64>) -> Option<Vec<f64>> {
+    pub(super) fn choose<T: Number>(&mut self, at: KinkPlace<T>, hull: Hull, default: Vec<f64>) -> Option<Vec<f64>> {
         let (low, high) = at.adjoint.bounds();
         let harmless = if at.convex == (self.player == Reach::X) { low >= 0.0 } else { high <= 0.0 };
         if !harmless {
@@ -74,7 +74,7 @@ impl<'s> Kinks<'s> {
     }
 
     /// The slope of `v -> max(v, 0)` or `|v|`, which is `below` for negative arguments.
-    pub(super) fn ramp<T: Number>(&mut self, v: T, below: f64, at: Place<T>) -> T {
+    pub(super) fn ramp<T: Number>(&mut self, v: T, below: f64, at: KinkPlace<T>) -> T {
         let (low, high) = v.bounds();
         if low > 0.0 {
             return T::exact(1.0);
@@ -92,7 +92,7 @@ impl<'s> Kinks<'s> {
     }
 
     /// The weight of the first operand of `max(a, b)`, or with `convex` off of `min(a, b)`.
-    pub(super) fn first_weight<T: Number>(&mut self, a: T, b: T, at: Place<T>) -> T {
+    pub(super) fn first_weight<T: Number>(&mut self, a: T, b: T, at: KinkPlace<T>) -> T {
         let ((al, ah), (bl, bh)) = if at.convex { (a.bounds(), b.bounds()) } else { (b.bounds(), a.bounds()) };
         if al > bh {
             return T::exact(1.0);
@@ -111,7 +111,7 @@ impl<'s> Kinks<'s> {
     }
 
     /// The weights of the entries of `max(v)` or `min(v)`.
-    pub(super) fn weights<T: Number>(&mut self, v: &[T], at: Place<T>) -> Vec<T> {
+    pub(super) fn weights<T: Number>(&mut self, v: &[T], at: KinkPlace<T>) -> Vec<T> {
         let seen: Vec<(f64, f64)> =
             v.iter().map(|v| if at.convex { v.bounds() } else { v.negated().bounds() }).collect();
         let most = seen.iter().fold(f64::NEG_INFINITY, |m, (low, _)| if *low > m { *low } else { m });

@@ -25,7 +25,7 @@ enum Origin {
 }
 
 #[derive(Debug, Clone)]
-struct Step {
+struct EnclosedStep {
     origin: Origin,
     len: usize,
     reach: Reach,
@@ -36,7 +36,7 @@ struct Step {
 /// The graph of an objective, as far as the root needs it.
 #[derive(Debug)]
 pub(super) struct Program {
-    steps: Vec<Step>,
+    steps: Vec<EnclosedStep>,
     constants: Arc<Blocks>,
     dims: [usize; 2],
 }
@@ -100,7 +100,7 @@ impl Program {
                 kinks - 1
             });
             place[i] = steps.len();
-            steps.push(Step { origin, len, reach: node.reach, kink });
+            steps.push(EnclosedStep { origin, len, reach: node.reach, kink });
         }
         Self { steps, constants, dims: graph.dims }
     }

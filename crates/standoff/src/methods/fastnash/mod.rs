@@ -22,7 +22,7 @@ use super::given::Given;
 use super::step::zeros;
 use super::{Method, NamedParameters, Visitor};
 use crate::inner::Regulariser;
-use crate::plan::Reach;
+use crate::plan::StepReach;
 use crate::{Constants, Error, Game, Goal, Need, Oracle, Point, Real, StopReason, ops};
 
 /// The error that an inexact `x(y)` may put into a gradient of psi, as a share of the last step's length over its size...
@@ -96,7 +96,7 @@ impl FastNash {
 struct FastNashRun<G: Game> {
     eps: f64,
     /// The longest steps of the certificate.
-    reach: Reach,
+    reach: StepReach,
     constants: Constants,
     m: f64,
     adaptive: bool,
@@ -132,7 +132,7 @@ impl<G: Game> FastNashRun<G> {
         let (c, m, lambda, eps) = (&self.constants, self.m, self.regulariser.lambda, self.eps);
         let smooth = c.l22 + lambda + c.l12 * c.l12 / m;
         let q = (lambda / smooth).sqrt();
-        let Reach { x: reach_x, y: reach_y } = self.reach;
+        let StepReach { x: reach_x, y: reach_y } = self.reach;
         let tolerance_y = (0.25 * eps / reach_y).min(eps / reach_x * (lambda / (32.0 * m)).sqrt());
         let per_noise = if c.l12 > 0.0 { m / c.l12 } else { f64::INFINITY };
         DualTuning {

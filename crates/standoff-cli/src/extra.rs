@@ -1,0 +1,115 @@
+//! What is measured beside X and Y, for people and for programs: residuals, the duality gap, the Moreau envelope, curvature.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use standoff::certify::Residual;
+use standoff::curvature::{CurvatureReport, CurvatureSettings, WrongCurvature, look};
+use standoff::measures::{Assumptions, Measures, measure};
+use standoff::{Certificate, Game, Point, radius};
+
+use crate::number::upper;
+use crate::report::label;
+use crate::screen::{DIM, paint};
+
+/// The measures of a point.
+#[derive(Debug)]
+pub(crate) struct Extra {
+    measures: Measures,
+    curvature: Option<CurvatureReport>,
+    /// Whether no step inside the set of x, and of y, is longer than the radius.
+    covers: [bool; 2],
+}
+
+impl Extra {
+    pub(crate) fn new(
+        game: &mut dyn Game<Real = f64>,
+        point: &Point<f64>,
+        certificate: &Certificate,
+        (assumed, settings): (&Assumptions, Option<CurvatureSettings>),
+    ) -> Self {
+        let measures = measure(game, point, certificate, assumed);
+        let curvature = settings.map(|settings| look(game, point, &settings));
+        let covers = [game.x_set(), game.y_set()].map(|set| radius::covers(set, certificate.radius));
+        Self { measures, curvature, covers }
+    }
+
+    /// Adds its fields to a JSON object.
+    pub(crate) fn write_json(&self, all: &mut Value) {
+        let m = &self.measures;
+        let residual = |r: Option<Residual>| r.map(|r| json!({ "norm": r.norm, "slack": r.slack }));
+        all["radius_covers_set"] = json!({ "x": self.covers[0], "y": self.covers[1] });
+        all["residual"] =
+            json!({ "x": residual(m.residuals.x), "y": residual(m.residuals.y), "proof": m.residuals.proof.name() });
+        all["duality_gap"] = json!(m.duality.map(|d| json!({
+            "upper": d.gap(),
+            "x": d.x,
+            "y": d.y,
+            "holds_if": d.condition(),
+            "estimated": d.estimated,
+        })));
+        all["moreau"] = json!(m.moreau.map(|b| json!({
+            "upper": b.norm,
+            "weak_convexity": b.weak_convexity,
+            "inner_gap": b.inner_gap,
+            "holds_if": b.condition(),
+            "estimated": b.estimated,
+        })));
+        all["curvature"] = json!(self.curvature.as_ref().map(curvature_json));
+    }
+
+    /// What was seen of the wrong curvature, if anything.
+    pub(crate) fn warning(&self) -> Option<String> {
+        self.curvature.as_ref().filter(|c| c.found()).map(|c| format!("warning: {}", c.sentence()))
+    }
+
+    /// A line for each that is valid here.
+    pub(crate) fn human(&self) -> String {
+        let mut out = String::new();
+        let mut line = |name: &str, bound: f64, note: &str| {
+            let _ = writeln!(out, "{}  {:<24}  {}", label(name), format!("at most {}", upper(bound)), paint(DIM, note));
+        };
+        let m = &self.measures;
+        for (name, residual, player) in [("R_x", m.residuals.x, "min"), ("R_y", m.residuals.y, "max")] {
+            if let Some(r) = residual.filter(|r| r.norm.is_finite()) {
+                line(name, r.norm, &format!("normal-cone residual of {player}"));
+            }
+        }
+        let estimate = |estimated: bool| if estimated { " (with estimated constants: an estimate)" } else { "" };
+        if let Some(d) = &m.duality {
+            let condition = d.condition().map_or("f is linear in x and in y".to_owned(), |c| format!("if {c}"));
+            line("duality", d.gap(), &format!("duality gap, {condition}{}", estimate(d.estimated)));
+        }
+        if let Some(b) = &m.moreau {
+            let note = format!("gradient of the Moreau envelope, if {}{}", b.condition(), estimate(b.estimated));
+            line("moreau", b.norm, &note);
+        }
+        if let Some(seen) = self.curvature.as_ref().filter(|c| !c.found()) {
+            let _ = writeln!(out, "{}  {}", label("look"), paint(DIM, &seen.sentence()));
+        }
+        out
+    }
+}
+
+fn curvature_json(seen: &CurvatureReport) -> Value {
+    let one = |w: &Option<WrongCurvature>| {
+        w.as_ref().map(|w| {
+            json!({
+                "curvature": w.curvature,
+                "slope": w.slope,
+                "step": w.step,
+                "change": w.change,
+                "direction": w.direction,
+            })
+        })
+    };
+    json!({
+        "found": seen.found(),
+        "sentence": seen.sentence(),
+        "x": one(&seen.x),
+        "y": one(&seen.y),
+        "directions": { "x": seen.directions[0], "y": seen.directions[1] },
+        "dimensions": { "x": seen.dims[0], "y": seen.dims[1] },
+        "gradients": seen.gradients,
+    })
+}
