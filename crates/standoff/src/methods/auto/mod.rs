@@ -16,8 +16,8 @@ mod turns;
 pub use self::parameters::Auto;
 
 use self::saddle::Saddle;
-use self::smoothing::Smoothing;
-use self::turns::{Part, Turns};
+use self::smoothing::SmoothedDescent;
+use self::turns::{AutoPart, Turns};
 use super::step::zeros;
 use super::{Method, Visitor};
 use crate::pair::PairGauge;
@@ -28,7 +28,7 @@ const FAR_AHEAD: f64 = 0.1;
 
 /// The default method under way.
 struct AutoRun<G: Game> {
-    smoothing: Smoothing<G>,
+    smoothing: SmoothedDescent<G>,
     saddle: Saddle<G>,
     turns: Turns,
     pair: PairGauge<G::Real>,
@@ -42,7 +42,7 @@ impl<G: Game> AutoRun<G> {
     fn new(game: &G, goal: Goal) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
-            smoothing: Smoothing::new(game, goal),
+            smoothing: SmoothedDescent::new(game, goal),
             saddle: Saddle::new(game),
             turns: Turns::new(),
             pair: PairGauge::new(n, m, goal.radius),
@@ -52,13 +52,13 @@ impl<G: Game> AutoRun<G> {
     }
 
     /// Lets the part whose turn it is go on, from its own point or from the other's if that is far better.
-    fn hand_over(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>, to: Part, here: Certificate) {
+    fn hand_over(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>, to: AutoPart, here: Certificate) {
         let there = self.other_gaps.replace(here);
         if self.turns.gap(to.other()) <= FAR_AHEAD * self.turns.gap(to) {
             self.other.copy_from(z);
             match to {
-                Part::Smoothing => self.smoothing.move_to(z),
-                Part::Saddle => self.saddle.move_to(),
+                AutoPart::Smoothing => self.smoothing.move_to(z),
+                AutoPart::Saddle => self.saddle.move_to(),
             }
         } else {
             std::mem::swap(z, &mut self.other);
@@ -83,8 +83,8 @@ impl<G: Game> Method<G> for AutoRun<G> {
             self.hand_over(f, z, next, seen);
         }
         let result = match self.turns.at_work() {
-            Part::Smoothing => self.smoothing.advance(f, z),
-            Part::Saddle => self.saddle.advance(f, z),
+            AutoPart::Smoothing => self.smoothing.advance(f, z),
+            AutoPart::Saddle => self.saddle.advance(f, z),
         };
         match result {
             Err(reason @ (StopReason::Stalled(_) | StopReason::NonFinite)) => self.turns.end_part(reason),

@@ -39,18 +39,18 @@ const PATIENCE: u64 = 400;
 const STUCK: u64 = 40;
 
 /// The state of the smoothing.
-pub(super) struct Smoothing<G: Game> {
+pub(super) struct SmoothedDescent<G: Game> {
     eps: f64,
     inner: Adaptive<G::Real>,
     regulariser: Regulariser<G::Real>,
     /// X, Y and the gradients at the current pair.
     pair: PairGauge<G::Real>,
-    stage: Stage,
+    stage: SmoothingStage,
     line: Line<G::Real>,
 }
 
 /// The outer state of the continuation.
-struct Stage {
+struct SmoothingStage {
     /// Started, with an inner answer to the current x.
     open: bool,
     /// y has answered once, and lambda was chosen anew.
@@ -73,7 +73,7 @@ struct Stage {
     since_best: u64,
 }
 
-impl<G: Game> Smoothing<G> {
+impl<G: Game> SmoothedDescent<G> {
     pub(super) fn new(game: &G, goal: Goal) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
@@ -81,7 +81,7 @@ impl<G: Game> Smoothing<G> {
             inner: Adaptive::new(m),
             regulariser: Regulariser::none(m),
             pair: PairGauge::new(n, m, goal.radius),
-            stage: Stage {
+            stage: SmoothingStage {
                 open: false,
                 answered: false,
                 moved: false,

@@ -27,14 +27,14 @@ const PATIENCE: u64 = 4000;
 
 /// A part of the default method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum AutoPart {
     /// Recentred smoothing.
     Smoothing,
     /// Accelerated extragradient steps.
     Saddle,
 }
 
-impl Part {
+impl AutoPart {
     pub(super) fn other(self) -> Self {
         match self {
             Self::Smoothing => Self::Saddle,
@@ -57,7 +57,7 @@ struct Account {
 #[derive(Debug)]
 pub(super) struct Turns {
     accounts: [Account; 2],
-    at_work: Part,
+    at_work: AutoPart,
     /// Gradients in all when the account at work was last charged, and at which its turn ends.
     charged: u64,
     until: u64,
@@ -73,7 +73,7 @@ impl Turns {
         let account = Account { gradients: 0, gap: f64::INFINITY, ended: None };
         Self {
             accounts: [account; 2],
-            at_work: Part::Smoothing,
+            at_work: AutoPart::Smoothing,
             charged: 0,
             until: HEAD_START,
             best: f64::INFINITY,
@@ -82,11 +82,11 @@ impl Turns {
         }
     }
 
-    pub(super) fn at_work(&self) -> Part {
+    pub(super) fn at_work(&self) -> AutoPart {
         self.at_work
     }
 
-    pub(super) fn gap(&self, part: Part) -> f64 {
+    pub(super) fn gap(&self, part: AutoPart) -> f64 {
         self.accounts[part as usize].gap
     }
 
@@ -110,7 +110,7 @@ impl Turns {
 
     /// Ends the run when smoothing has met values that contradict concavity and the extragradient steps get no further either.
     pub(super) fn give_up(&self, total: u64) -> Result<(), StopReason> {
-        let why = self.accounts[Part::Smoothing as usize].ended;
+        let why = self.accounts[AutoPart::Smoothing as usize].ended;
         let patience = PATIENCE.max(2 * self.best_at);
         match why {
             Some(reason @ StopReason::Stalled(Diagnosis::NotConcave)) if total - self.best_at > patience => Err(reason),
@@ -119,11 +119,11 @@ impl Turns {
     }
 
     /// The part that takes over, if the turn has ended and another begins.
-    pub(super) fn next(&mut self, total: u64, stuck: bool, not_monotone: bool) -> Option<Part> {
+    pub(super) fn next(&mut self, total: u64, stuck: bool, not_monotone: bool) -> Option<AutoPart> {
         let [a, c] = self.accounts;
         let alone = match self.at_work {
-            Part::Smoothing => a.ended.is_some(),
-            Part::Saddle => c.ended.is_some(),
+            AutoPart::Smoothing => a.ended.is_some(),
+            AutoPart::Saddle => c.ended.is_some(),
         };
         if total < self.until && !alone {
             return None;
@@ -138,10 +138,10 @@ impl Turns {
             BEHIND
         };
         let next = match (a.ended, c.ended) {
-            (Some(_), _) => Part::Saddle,
-            (_, Some(_)) => Part::Smoothing,
-            _ if (c.gradients as f64) < share * a.gradients as f64 => Part::Saddle,
-            _ => Part::Smoothing,
+            (Some(_), _) => AutoPart::Saddle,
+            (_, Some(_)) => AutoPart::Smoothing,
+            _ if (c.gradients as f64) < share * a.gradients as f64 => AutoPart::Saddle,
+            _ => AutoPart::Smoothing,
         };
         self.until = total + SHORTEST_TURN.max((TURN * total as f64) as u64);
         let changes = next != self.at_work;
@@ -178,7 +178,7 @@ impl Turns {
         }
         let mut at_work = self.at_work as u64;
         visitor.count("at_work", &mut at_work);
-        self.at_work = if at_work == 0 { Part::Smoothing } else { Part::Saddle };
+        self.at_work = if at_work == 0 { AutoPart::Smoothing } else { AutoPart::Saddle };
         for (name, v) in [("charged", &mut self.charged), ("until", &mut self.until), ("best_at", &mut self.best_at)] {
             visitor.count(name, v);
         }
@@ -216,7 +216,7 @@ mod tests {
         let mut turns = Turns::new();
         turns.note(1.0, 100);
         assert_eq!(turns.end_part(NOT_CONCAVE), Ok(()));
-        assert_eq!(turns.next(100, true, true), Some(Part::Saddle));
+        assert_eq!(turns.next(100, true, true), Some(AutoPart::Saddle));
         assert_eq!(turns.give_up(100 + PATIENCE), Ok(()));
         assert_eq!(turns.give_up(101 + PATIENCE), Err(NOT_CONCAVE));
         turns.note(0.4, 101 + PATIENCE);
