@@ -6,7 +6,7 @@
 pub enum Diagnosis {
     /// The values contradict concavity in y.
     NotConcave,
-    /// The accuracy asked for is beyond what rounding, or this method, can reach here.
+    /// The steps of the method no longer change the point by more than rounding.
     NoProgress,
     /// The number of iterations that the theory promises was not enough.
     ScheduleEnded,
@@ -75,10 +75,10 @@ impl StopReason {
             Self::Completed => "every step of the schedule was made",
             Self::Interrupted => "this is the best point so far",
             Self::Stalled(Diagnosis::NotConcave) => {
-                "f looks not concave in y, so the inner maximum cannot be certified; try method `ds-gda`, or `multistep` if y is free and f satisfies the Polyak-Lojasiewicz condition in y"
+                "f looks not concave in y, and extragradient steps did not come closer to an equilibrium from here either; start elsewhere, or try method `ds-gda`, which leaves some cycles but may need a hundred times the gradients"
             }
             Self::Stalled(Diagnosis::NoProgress) => {
-                "no further progress is possible in floating point at this accuracy; ask for a larger eps or rescale the problem"
+                "the steps of the method no longer change the point by more than rounding; ask for a larger eps or rescale the problem"
             }
             Self::Stalled(Diagnosis::ScheduleEnded) => {
                 "the schedule computed from the constants ended before eps was reached; are the constants valid for this game?"

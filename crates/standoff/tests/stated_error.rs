@@ -79,8 +79,12 @@ fn run(gradient: f64, value: f64, eps: f64) -> Solution<f64> {
 #[test]
 fn rounding_of_single_precision_is_no_evidence_against_concavity() {
     let silent = run(0.0, 0.0, 1e-9);
+    // Without stated errors the run may find a pair whose gaps are 0 as computed in `f32`, after a long search.
     assert!(
-        matches!(silent.reason, StopReason::Stalled(Diagnosis::NotConcave) | StopReason::OracleLimit),
+        matches!(
+            silent.reason,
+            StopReason::Stalled(Diagnosis::NotConcave) | StopReason::OracleLimit | StopReason::Converged
+        ),
         "{silent:?}"
     );
     let stated = run(3e-7, 2e-7, 1e-9);

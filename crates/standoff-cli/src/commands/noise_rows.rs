@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use standoff::Constants;
 use standoff::noise_plan::{NoisePlan, noise_plans};
+use standoff::{Constants, Goal};
 
 use super::plan::{compact, lack};
 use crate::number::short;
@@ -23,8 +23,8 @@ pub(crate) struct NoiseRows {
 }
 
 impl NoiseRows {
-    pub(crate) fn new(c: &Constants, eps: f64, sigma: f64) -> Result<Self> {
-        let rows = noise_plans(c, eps, sigma)?.map(|(name, plans)| (name, plans.map_err(lack)));
+    pub(crate) fn new(c: &Constants, goal: Goal, sigma: f64) -> Result<Self> {
+        let rows = noise_plans(c, goal, sigma)?.map(|(name, plans)| (name, plans.map_err(lack)));
         Ok(Self { sigma, rows: rows.into() })
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use serde_json::{Value, json};
 use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
-use standoff::{CONSTANTS, ConstantInfo, Constants, Error};
+use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
 
 use super::noise_rows::NoiseRows;
 use crate::number::{duration, short};
@@ -39,6 +39,10 @@ pub(crate) struct PlanArgs {
     /// The accuracy to plan for
     #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
     eps: f64,
+
+    /// The longest step that the certificate considers, as in `solve`
+    #[arg(long, default_value = "1", value_parser = parse::positive)]
+    radius: f64,
 
     #[command(flatten)]
     constants: ConstantArgs,
@@ -93,16 +97,17 @@ impl FromArgMatches for ConstantArgs {
 
 pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
     let constants = args.gather(screen)?;
-    let rows: Vec<Row> = plans(&constants, args.eps);
-    let noise = args.noise.map(|sigma| NoiseRows::new(&constants, args.eps, sigma)).transpose()?;
+    let goal = Goal { eps: args.eps, radius: args.radius };
+    let rows: Vec<Row> = plans(&constants, goal);
+    let noise = args.noise.map(|sigma| NoiseRows::new(&constants, goal, sigma)).transpose()?;
     let text = if args.json {
-        let mut all = as_json(&constants, args.eps, &rows);
+        let mut all = as_json(&constants, goal, &rows);
         if let Some(noise) = &noise {
             all["noise"] = noise.json();
         }
         format!("{all}\n")
     } else {
-        human(&constants, args.eps, &rows) + &noise.map_or(String::new(), |noise| noise.human())
+        human(&constants, goal, &rows) + &noise.map_or(String::new(), |noise| noise.human())
     };
     screen.result(&text)?;
     Ok(Exit::Done)
@@ -143,14 +148,14 @@ struct Row {
     plan: Result<Plan, String>,
 }
 
-fn plans(c: &Constants, eps: f64) -> Vec<Row> {
+fn plans(c: &Constants, goal: Goal) -> Vec<Row> {
     let mut rows = Vec::new();
     for statement in Statement::ALL {
-        rows.push(("1", statement, algorithm1(c, eps, statement)));
+        rows.push(("1", statement, algorithm1(c, goal, statement)));
     }
     for (name, outer) in [("2 projected", OuterStep::Projected), ("2 Frank-Wolfe", OuterStep::FrankWolfe)] {
         for statement in Statement::ALL {
-            rows.push((name, statement, algorithm2(c, eps, statement, outer)));
+            rows.push((name, statement, algorithm2(c, goal, statement, outer)));
         }
     }
     rows.into_iter()
@@ -195,17 +200,19 @@ impl Row {
     }
 }
 
-fn as_json(c: &Constants, eps: f64, rows: &[Row]) -> Value {
+fn as_json(c: &Constants, goal: Goal, rows: &[Row]) -> Value {
     json!({
-        "eps": eps,
+        "eps": goal.eps,
+        "radius": goal.radius,
         "constants": constants::to_json(c),
         "plans": rows.iter().map(Row::json).collect::<Vec<_>>(),
     })
 }
 
-fn human(c: &Constants, eps: f64, rows: &[Row]) -> String {
+fn human(c: &Constants, goal: Goal, rows: &[Row]) -> String {
     let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
-    let mut out = format!("constants, {source}\n{}\nworst case to reach eps = {}\n", constants::table(c), short(eps));
+    let mut out = format!("constants, {source}\n{}\n", constants::table(c));
+    let _ = writeln!(out, "worst case to reach eps = {} for steps up to {}", short(goal.eps), short(goal.radius));
     let heads = ["T", "K", "N", "lambda", "step x", "step y", "grad x", "grad y"];
     let heads: String = heads.iter().map(|h| format!("  {h:>10}")).collect();
     let _ = writeln!(out, "{}", paint(HEAD, &format!("{:<13}  {:<9}{heads}  at 1 us each", "algorithm", "statement")));

@@ -74,13 +74,7 @@ impl Directions {
             }
             Set::Ball(b) => {
                 let out: Vec<f64> = point.iter().zip(b.centre()).map(|(x, c)| x - c.to_f64()).collect();
-                let offset = ops::norm(&out);
-                if !(b.radius() - offset > step) && offset > step {
-                    self.bend[range.clone()].fill(-ops::dot(&out, g) / (offset * offset));
-                    self.remove(range, out);
-                } else if !(b.radius() > step) {
-                    self.free[range].fill(false);
-                }
+                self.keep_radius(range, (out, g), b.radius(), step);
             }
             Set::Halfspace(h) => {
                 let normal: Vec<f64> = h.normal().iter().map(|a| a.to_f64() / h.normal_length()).collect();
@@ -98,6 +92,17 @@ impl Directions {
             }
             // Known by its projection alone: nothing says which directions stay inside.
             Set::Custom(_) => self.free[range].fill(false),
+        }
+    }
+
+    /// On the border of a ball directions are tangents, along which the border bends; `out` is the point seen from the centre.
+    fn keep_radius(&mut self, range: Range<usize>, (out, g): (Vec<f64>, &[f64]), radius: f64, step: f64) {
+        let offset = ops::norm(&out);
+        if !(radius - offset > step) && offset > step {
+            self.bend[range.clone()].fill(-ops::dot(&out, g) / (offset * offset));
+            self.remove(range, out);
+        } else if !(radius > step) {
+            self.free[range].fill(false);
         }
     }
 

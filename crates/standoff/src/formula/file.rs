@@ -26,8 +26,7 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     let parsed = reader::parse(text)?;
     let document = Table::document(text, &parsed);
     document.only(&KEYS)?;
-    let strings = ["name", "description"].map(|key| document.field(key).map(|f| f.string().map(str::to_owned)));
-    let [name, description] = strings.map(Option::transpose);
+    let words = |key| document.field(key).map(|f| f.string().map(str::to_owned)).transpose();
     let objective = document.require("objective", "objective = \"x*y - y^2\"")?;
     check_names(&document)?;
 
@@ -38,35 +37,28 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     let (mut graph, mut scope) = (Graph::default(), Scope::default());
     let x = player(&document, Reach::X, &mut source, (&mut graph, &mut scope))?;
     let y = player(&document, Reach::Y, &mut source, (&mut graph, &mut scope))?;
-    let (mut optional, mut arrays) = (Vec::new(), Vec::new());
-    let batched = document.field("batch").is_some();
-    for (entry, array, used) in source.into_entries() {
-        if batched {
-            arrays.push((entry.clone(), array.clone()));
-        }
-        scope.data(&entry, array, used);
-        optional.push((entry, "data"));
-    }
+    let entries: Vec<_> = source.into_entries().collect();
+    let mut optional: Vec<_> = entries.iter().map(|(entry, ..)| (entry.clone(), "data")).collect();
+    let batched: Vec<_> = entries.iter().filter(|_| document.field("batch").is_some()).cloned().collect();
+    entries.into_iter().for_each(|(entry, array, used)| scope.data(&entry, array, used));
     for (entry, field) in section(&document, "define")? {
         let id = expression(&field, &mut graph, &mut scope)?;
         scope.define(entry, id);
         optional.push((entry.to_owned(), "define"));
     }
     let root = scalar(&objective, &mut graph, &mut scope)?;
-    let idle = optional.iter().filter(|(entry, _)| scope.idle(entry));
-    let idle: Vec<String> = idle.map(|(entry, table)| format!("`{entry}` of [{table}] is not used")).collect();
-
     let needed = tape::needed(&graph, root);
+    let idle = optional.iter().filter(|(entry, _)| scope.idle(entry));
+    let idle = idle.map(|(entry, table)| format!("`{entry}` of [{table}] is not used"));
     let warnings = warnings(&graph, &needed, &[&x, &y]).into_iter().chain(idle).collect();
     let (affine_in_x, affine_in_y) = (graph.affine_in_x(root), graph.affine_in_y(root));
     let exactly = enclose::needed(&graph, root);
     graph.release(|i| needed[i] || exactly[i]);
     let tape = Tape::compile(&mut graph, root, &needed);
-    let batch = batch(&document, arrays, [&x, &y])?;
     Ok(FormulaGame {
-        batch,
-        name: name?,
-        description: description?,
+        batch: batch(&document, batched.into_iter().map(|(entry, array, _)| (entry, array)).collect(), [&x, &y])?,
+        name: words("name")?,
+        description: words("description")?,
         objective: objective.string()?.to_owned(),
         constants: constants(&document)?,
         affine_in_x,

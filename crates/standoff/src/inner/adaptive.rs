@@ -2,6 +2,24 @@
 //!
 //! Written by hand because its caller, a certified line search, needs what no library gives: a proof of how far the answer
 //! is from the maximum, and an early way out once the line search is known to fail.
+//!
+//! Write `F(y) = f(x, y) - (lambda/2) ||y - centre||^2` and `G = grad F`. One step from the extrapolated point u, with step size s:
+//!
+//! ```text
+//! y+ = P_Y(u + s G(u)),   accepted if   F(y+) >= F(u) + <G(u), y+ - u> - ||y+ - u||^2 / (2 s)       (s <= 1/L suffices)
+//! u  = P_Y(y+ + beta (y+ - y)),   beta = min{ (t - 1)/t', (1 - q)/(1 + q) },   q = sqrt(lambda s)
+//! ```
+//!
+//! The first bound of beta is Nesterov's sequence `t' = (1 + sqrt(1 + 4 t^2))/2`; the second is the constant momentum for a function that is
+//! lambda-strongly concave and 1/s-smooth. The sequence restarts when the step turns against the momentum.
+//!
+//! The answer's proof: `n = G(u) - (y+ - u)/s` is normal to Y at y+, so for `r = G(y+) - n = G(y+) - G(u) + (y+ - u)/s` and every y of Y
+//!
+//! ```text
+//! F(y) <= F(y+) + <G(y+), y - y+> - (lambda/2) ||y - y+||^2 <= F(y+) + <r, y - y+> - (lambda/2) ||y - y+||^2 <= F(y+) + ||r||^2 / (2 lambda),
+//! ```
+//!
+//! where the first inequality is the strong concavity of F and the second is `<n, y - y+> <= 0`.
 
 use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::method::Visitor;
@@ -97,20 +115,10 @@ impl<R: Real> Adaptive<R> {
         // A residual below the error of the gradients means nothing.
         let smallest = RESIDUAL_ERRORS * f.grad_error();
         let tolerance = if task.tolerance < smallest { smallest } else { task.tolerance };
-        self.last.copy_from_slice(y);
-        self.from.copy_from_slice(y);
-        let mut m = Momentum { t: 1.0, fresh: false, value: f64::NAN };
-        self.climb(f, regulariser, &mut m);
-        if !m.value.is_finite() {
-            return Ok(Answer::Rejected);
-        }
-        if m.value > task.reject + Self::NOISE * (task.reject.abs() + m.value.abs()) + 2.0 * f.value_error() {
-            return Ok(Answer::Rejected);
-        }
-        if self.step == 0.0 {
-            self.probe(f, regulariser);
-        }
-        self.step = (1.5 * self.step).min(1.0 / regulariser.lambda);
+        let mut m = match self.begin(f, y, regulariser, task) {
+            Ok(m) => m,
+            Err(answer) => return Ok(answer),
+        };
         for _ in 0..task.max_steps {
             f.budget()?;
             if !m.fresh {
@@ -139,6 +147,31 @@ impl<R: Real> Adaptive<R> {
         }
         y.copy_from_slice(&self.last);
         Ok(Answer::Failed)
+    }
+
+    /// Value and gradient at `y`, a step size, and no momentum yet. The value there may already reject the task.
+    fn begin<G: Game<Real = R>>(
+        &mut self,
+        f: &mut Oracle<'_, G>,
+        y: &[R],
+        regulariser: &Regulariser<R>,
+        task: Task,
+    ) -> Result<Momentum, Answer> {
+        self.last.copy_from_slice(y);
+        self.from.copy_from_slice(y);
+        let mut m = Momentum { t: 1.0, fresh: false, value: f64::NAN };
+        self.climb(f, regulariser, &mut m);
+        if !m.value.is_finite() {
+            return Err(Answer::Rejected);
+        }
+        if m.value > task.reject + Self::NOISE * (task.reject.abs() + m.value.abs()) + 2.0 * f.value_error() {
+            return Err(Answer::Rejected);
+        }
+        if self.step == 0.0 {
+            self.probe(f, regulariser);
+        }
+        self.step = (1.5 * self.step).min(1.0 / regulariser.lambda);
+        Ok(m)
     }
 
     /// f linear in y: one gradient and one projection give the maximiser.

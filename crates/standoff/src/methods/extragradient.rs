@@ -10,13 +10,13 @@ use super::{Method, NamedParameters, Visitor};
 use crate::{Error, Game, Goal, Oracle, Point, Real, StopReason, ops};
 
 /// The step may look ahead only as far as `h ||F(z') - F(z)|| <= LOOK ||z' - z||`.
-const LOOK: f64 = 0.7;
+pub(super) const LOOK: f64 = 0.7;
 /// How the step shrinks when it looks too far, and grows after it did not.
-const SHRINK: f64 = 0.6;
-const GROW: f64 = 1.1;
+pub(super) const SHRINK: f64 = 0.6;
+pub(super) const GROW: f64 = 1.1;
 /// No step is longer or shorter than this.
 const LONGEST: f64 = 1e10;
-const SHORTEST: f64 = 1e-30;
+pub(super) const SHORTEST: f64 = 1e-30;
 
 /// Extragradient: `z' = P(z - h F(z));  z+ = P(z - h F(z'))`, where `F = (grad_x f, -grad_y f)`.
 ///

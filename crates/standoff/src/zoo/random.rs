@@ -14,6 +14,13 @@ impl Random {
         Self { bits: ChaCha8Rng::seed_from_u64(seed) }
     }
 
+    /// Stream number `stream` of a seed: as many independent ones as there are numbers.
+    pub(crate) fn stream(seed: u64, stream: u64) -> Self {
+        let mut bits = ChaCha8Rng::seed_from_u64(seed);
+        bits.set_stream(stream);
+        Self { bits }
+    }
+
     /// Uniform in the open interval (0, 1): 53 random bits, and half a step so that 0 cannot occur.
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.bits.next_u64() >> 11) as f64 + 0.5) * (0.5_f64).powi(53)

@@ -4,8 +4,7 @@ use super::super::{Method, NamedParameters};
 use super::AutoRun;
 use crate::{Error, Game, Goal};
 
-/// The default method: adaptive recentred smoothing with certified spectral projected gradient steps. It needs no constants and has
-/// no parameters.
+/// The default method: recentred smoothing and accelerated extragradient steps in turns. It needs no constants and has no parameters.
 ///
 /// ```
 /// use standoff::Settings;

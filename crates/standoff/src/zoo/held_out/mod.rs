@@ -1,8 +1,10 @@
 //! Families of random games that no method here was designed or tuned on: what a race is judged by.
 //!
 //! Half of them are written as text, as a user would write them, and state no constants; the others are zoo games at sizes and
-//! seeds of their own.
+//! seeds of their own. The families `scaled-*` are the convex-concave ones with every coordinate of both players multiplied by
+//! `10^u`, u uniform in [-2, 2]: boxes follow (the same game in other units), simplices stay simplices.
 
+mod convex;
 mod learning;
 mod mixed;
 mod text;
@@ -50,13 +52,30 @@ pub fn families() -> &'static [Family] {
         family("rank-deficient-40", Concave, |seed| rank_deficient(40, 30, seed), "a larger quadratic game, half flat"),
         family("dro-100", Concave, |seed| dro(100, 8, 0.0, seed), "robust classification of 100 samples"),
         family("pl-sine-20", Pl, |seed| pl_sine(20, seed), "PL and not concave in y, 20 + 20 dimensions"),
+        family("quadratic", Concave, convex::quadratic, "a convex-concave quadratic on boxes, flat in both players"),
+        family("stiff", StronglyConcave, convex::stiff, "x'Ay with a weak strongly convex-concave term, on balls"),
+        family("scaled-matrix-wide", Concave, scaled_wide, "matrix-wide with badly scaled variables"),
+        family("scaled-matrix-skew", Concave, scaled_skew, "matrix-skew with badly scaled variables"),
+        family("scaled-quadratic", Concave, convex::scaled_quadratic, "quadratic with badly scaled variables"),
     ];
     ALL
 }
 
 /// `x'Ay` with `A = -A'`: value 0, the same equilibria for both players.
 fn skew(seed: u64) -> Result<Instance, Error> {
+    matrix_game(skew_matrix(seed)?)
+}
+
+fn skew_matrix(seed: u64) -> Result<Matrix, Error> {
     const N: usize = 60;
     let g = Random::new(seed).normals(N * N, 0.5_f64.sqrt());
-    matrix_game(Matrix::new(N, N, (0..N * N).map(|at| g[at] - g[at % N * N + at / N]).collect())?)
+    Matrix::new(N, N, (0..N * N).map(|at| g[at] - g[at % N * N + at / N]).collect())
+}
+
+fn scaled_wide(seed: u64) -> Result<Instance, Error> {
+    convex::scaled_matrix(&Matrix::new(30, 80, Random::new(seed).normals(30 * 80, 1.0))?, seed)
+}
+
+fn scaled_skew(seed: u64) -> Result<Instance, Error> {
+    convex::scaled_matrix(&skew_matrix(seed)?, seed)
 }

@@ -1,0 +1,151 @@
+//! Anderson acceleration: from the last few points and their residuals, the point whose residual would be smallest if the residual were
+//! affine. On an affine game it does what GMRES does: n + m distinct eigenvalues take n + m steps, however far apart they are.
+//!
+//! D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12, 1965.
+
+use crate::{Point, Real, ops};
+
+/// Most differences that are kept.
+const MEMORY: usize = 8;
+/// Fewer for long vectors: so many numbers in all, but at least [`LEAST`] differences.
+const NUMBERS: usize = 1 << 18;
+const LEAST: usize = 4;
+/// A difference of residuals that is this close to the span of the newer ones says nothing.
+const DEPENDENT: f64 = 1e-10;
+
+/// Differences of points and of residuals, the newest at `head`; x and y one after the other.
+pub(super) struct Anderson<R> {
+    dim: usize,
+    memory: usize,
+    kept: u64,
+    head: u64,
+    /// A point was pushed since the last reset.
+    some: bool,
+    dz: Vec<R>,
+    dr: Vec<R>,
+    last_z: Vec<R>,
+    last_r: Vec<R>,
+    /// Orthonormal columns of the differences of residuals.
+    q: Vec<f64>,
+    /// The upper triangle that belongs to `q`, column by column, and the coefficients.
+    triangle: [[f64; MEMORY]; MEMORY],
+    gamma: [f64; MEMORY],
+}
+
+impl<R: Real> Anderson<R> {
+    pub(super) fn new(dim: usize) -> Self {
+        let memory = (NUMBERS / dim.max(1)).clamp(LEAST, MEMORY);
+        let zero = |n: usize| vec![R::default(); n];
+        Self {
+            dim,
+            memory,
+            kept: 0,
+            head: 0,
+            some: false,
+            dz: zero(memory * dim),
+            dr: zero(memory * dim),
+            last_z: zero(dim),
+            last_r: zero(dim),
+            q: vec![0.0; memory * dim],
+            triangle: [[0.0; MEMORY]; MEMORY],
+            gamma: [0.0; MEMORY],
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.kept = 0;
+        self.some = false;
+    }
+
+    /// Keeps a point and its residual, given coordinate by coordinate.
+    pub(super) fn push(&mut self, z: impl Fn(usize) -> f64, r: impl Fn(usize) -> f64) {
+        if self.some {
+            self.head = (self.head + 1) % self.memory as u64;
+            self.kept = (self.kept + 1).min(self.memory as u64);
+        }
+        let at = self.head as usize * self.dim;
+        for i in 0..self.dim {
+            let (z, r) = (z(i), r(i));
+            if self.some {
+                self.dz[at + i] = R::from_f64(z - self.last_z[i].to_f64());
+                self.dr[at + i] = R::from_f64(r - self.last_r[i].to_f64());
+            }
+            self.last_z[i] = R::from_f64(z);
+            self.last_r[i] = R::from_f64(r);
+        }
+        self.some = true;
+    }
+
+    /// The column of the j-th newest difference.
+    fn column(&self, j: usize) -> usize {
+        (self.head as usize + self.memory - j) % self.memory * self.dim
+    }
+
+    /// Coefficients gamma of the smallest `||r - sum_j gamma_j dr_j||`, by Gram-Schmidt from the newest difference on.
+    /// Returns how many differences were used.
+    fn fit(&mut self) -> usize {
+        let (dim, mut used) = (self.dim, 0);
+        let mut right = [0.0; MEMORY];
+        for j in 0..self.kept as usize {
+            let from = self.column(j);
+            let (done, rest) = self.q.split_at_mut(j * dim);
+            let fresh = &mut rest[..dim];
+            for i in 0..dim {
+                fresh[i] = self.dr[from + i].to_f64();
+            }
+            let before = ops::norm(fresh);
+            for k in 0..j {
+                let old = &done[k * dim..(k + 1) * dim];
+                let along = ops::dot(old, fresh);
+                self.triangle[j][k] = along;
+                ops::axpy(-along, old, fresh);
+            }
+            let after = ops::norm(fresh);
+            if !(after > DEPENDENT * before) {
+                break;
+            }
+            self.triangle[j][j] = after;
+            fresh.iter_mut().for_each(|v| *v /= after);
+            right[j] = ops::sum_of(dim, |i| fresh[i] * self.last_r[i].to_f64());
+            used = j + 1;
+        }
+        for j in (0..used).rev() {
+            let later: f64 = (j + 1..used).map(|k| self.triangle[k][j] * self.gamma[k]).sum();
+            self.gamma[j] = (right[j] - later) / self.triangle[j][j];
+        }
+        used
+    }
+
+    /// `out := z - sum gamma_j dz_j - w (r - sum gamma_j dr_j)`, where `w` is the length of a plain step along the residual, coordinate by
+    /// coordinate. `false` if nothing can be fitted.
+    pub(super) fn mix(&mut self, w: impl Fn(usize) -> f64, out: &mut Point<R>) -> bool {
+        let used = self.fit();
+        if used == 0 || !self.gamma[..used].iter().all(|g| g.is_finite()) {
+            return false;
+        }
+        let n = out.x.len();
+        for i in 0..self.dim {
+            let (mut z, mut r) = (self.last_z[i].to_f64(), self.last_r[i].to_f64());
+            for j in 0..used {
+                let at = self.column(j) + i;
+                z -= self.gamma[j] * self.dz[at].to_f64();
+                r -= self.gamma[j] * self.dr[at].to_f64();
+            }
+            let value = R::from_f64(z - w(i) * r);
+            if i < n { out.x[i] = value } else { out.y[i - n] = value }
+        }
+        true
+    }
+
+    pub(super) fn visit(&mut self, visitor: &mut dyn crate::method::Visitor<R>) {
+        let mut some = u64::from(self.some);
+        visitor.count("anderson_some", &mut some);
+        self.some = some != 0;
+        visitor.count("anderson_kept", &mut self.kept);
+        visitor.count("anderson_head", &mut self.head);
+        visitor.vector("anderson_dz", &mut self.dz);
+        visitor.vector("anderson_dr", &mut self.dr);
+        visitor.vector("anderson_z", &mut self.last_z);
+        visitor.vector("anderson_r", &mut self.last_r);
+    }
+}

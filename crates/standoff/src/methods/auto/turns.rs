@@ -1,0 +1,236 @@
+//! Which part of the default method works, for how long, and when both have failed.
+//!
+//! Let a and c be the gradients that smoothing and extragradient steps have spent. The latter have the next turn while `c < share a`, where the share
+//! depends on what was seen so far. A turn is a fixed share of all gradients, so the number of turns grows with the logarithm of the total.
+
+use crate::method::Visitor;
+use crate::{Diagnosis, Real, StopReason};
+
+/// Gradients before the extragradient steps have their first turn.
+const HEAD_START: u64 = 200;
+/// Gradients of the shortest turn, and the share of all gradients that a longer one has.
+const SHORTEST_TURN: u64 = 60;
+const TURN: f64 = 0.25;
+/// The share when the extragradient steps are ahead: their gap is at most [`LEAD`] times that of the smoothing.
+const AHEAD: f64 = 4.0;
+const LEAD: f64 = 0.3;
+/// The share while they are behind: in a game that looks monotone, and in one that does not.
+const BEHIND: f64 = 0.25;
+const BEHIND_NOT_MONOTONE: f64 = 0.1;
+/// The share while smoothing is stuck in a game that is not concave in y.
+const STUCK: f64 = 2.0;
+/// An ended part is tried again once the other has brought the gap to this share of what it was.
+const REVIVED: f64 = 0.5;
+/// Extragradient steps in a game that is not concave in y are given up after so many gradients, or twice as many as led to the best gap,
+/// without a smaller one.
+const PATIENCE: u64 = 4000;
+
+/// A part of the default method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AutoPart {
+    /// Recentred smoothing.
+    Smoothing,
+    /// Accelerated extragradient steps.
+    Saddle,
+}
+
+impl AutoPart {
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Smoothing => Self::Saddle,
+            Self::Saddle => Self::Smoothing,
+        }
+    }
+}
+
+/// The cost and the result of a part so far.
+#[derive(Debug, Clone, Copy)]
+struct Account {
+    gradients: u64,
+    /// The smallest max(X, Y) at a point of this part.
+    gap: f64,
+    /// Why the part cannot go on.
+    ended: Option<StopReason>,
+}
+
+/// The accounts of both parts, and whose turn it is.
+#[derive(Debug)]
+pub(super) struct Turns {
+    accounts: [Account; 2],
+    at_work: AutoPart,
+    /// Gradients in all when the account at work was last charged, and at which its turn ends.
+    charged: u64,
+    until: u64,
+    /// The smallest gap of all, and the gradients at which it was met.
+    best: f64,
+    best_at: u64,
+    /// The smallest gap when a part ended.
+    ended_at: f64,
+}
+
+impl Turns {
+    pub(super) fn new() -> Self {
+        let account = Account { gradients: 0, gap: f64::INFINITY, ended: None };
+        Self {
+            accounts: [account; 2],
+            at_work: AutoPart::Smoothing,
+            charged: 0,
+            until: HEAD_START,
+            best: f64::INFINITY,
+            best_at: 0,
+            ended_at: f64::INFINITY,
+        }
+    }
+
+    pub(super) fn at_work(&self) -> AutoPart {
+        self.at_work
+    }
+
+    pub(super) fn gap(&self, part: AutoPart) -> f64 {
+        self.accounts[part as usize].gap
+    }
+
+    /// Charges the part at work, whose point has this gap.
+    pub(super) fn note(&mut self, gap: f64, total: u64) {
+        let own = &mut self.accounts[self.at_work as usize];
+        own.gradients += total - self.charged;
+        self.charged = total;
+        if gap < own.gap {
+            own.gap = gap;
+        }
+        if gap < 0.9 * self.best {
+            (self.best, self.best_at) = (gap, total);
+        }
+        let other = &mut self.accounts[self.at_work.other() as usize];
+        if other.ended.is_some() && gap <= REVIVED * self.ended_at {
+            other.ended = None;
+            self.ended_at = gap;
+        }
+    }
+
+    /// Ends the run when smoothing has met values that contradict concavity and the extragradient steps get no further either.
+    pub(super) fn give_up(&self, total: u64) -> Result<(), StopReason> {
+        let why = self.accounts[AutoPart::Smoothing as usize].ended;
+        let patience = PATIENCE.max(2 * self.best_at);
+        match why {
+            Some(reason @ StopReason::Stalled(Diagnosis::NotConcave)) if total - self.best_at > patience => Err(reason),
+            _ => Ok(()),
+        }
+    }
+
+    /// The part that takes over, if the turn has ended and another begins.
+    pub(super) fn next(&mut self, total: u64, stuck: bool, not_monotone: bool) -> Option<AutoPart> {
+        let [a, c] = self.accounts;
+        let alone = match self.at_work {
+            AutoPart::Smoothing => a.ended.is_some(),
+            AutoPart::Saddle => c.ended.is_some(),
+        };
+        if total < self.until && !alone {
+            return None;
+        }
+        let share = if c.gap <= LEAD * a.gap {
+            AHEAD
+        } else if stuck {
+            STUCK
+        } else if not_monotone {
+            BEHIND_NOT_MONOTONE
+        } else {
+            BEHIND
+        };
+        let next = match (a.ended, c.ended) {
+            (Some(_), _) => AutoPart::Saddle,
+            (_, Some(_)) => AutoPart::Smoothing,
+            _ if (c.gradients as f64) < share * a.gradients as f64 => AutoPart::Saddle,
+            _ => AutoPart::Smoothing,
+        };
+        self.until = total + SHORTEST_TURN.max((TURN * total as f64) as u64);
+        let changes = next != self.at_work;
+        self.at_work = next;
+        changes.then_some(next)
+    }
+
+    /// The part at work cannot go on: the other does, unless it has ended too.
+    pub(super) fn end_part(&mut self, reason: StopReason) -> Result<(), StopReason> {
+        self.accounts[self.at_work as usize].ended = Some(reason);
+        self.ended_at = self.best;
+        match self.accounts.map(|a| a.ended) {
+            [Some(_), Some(at_rest @ StopReason::Stalled(Diagnosis::NoProgress))] => Err(at_rest),
+            [Some(not_concave @ StopReason::Stalled(Diagnosis::NotConcave)), Some(_)] => Err(not_concave),
+            // Smoothing alone cannot tell that nothing moves any more.
+            [Some(_), Some(reason)] => Err(reason),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn visit<R: Real>(&mut self, visitor: &mut dyn Visitor<R>) {
+        const ENDED: [Option<StopReason>; 4] = [
+            None,
+            Some(StopReason::Stalled(Diagnosis::NotConcave)),
+            Some(StopReason::Stalled(Diagnosis::NoProgress)),
+            Some(StopReason::NonFinite),
+        ];
+        for (name, account) in ["smoothing", "saddle"].into_iter().zip(&mut self.accounts) {
+            visitor.count(&format!("{name}_gradients"), &mut account.gradients);
+            visitor.scalar(&format!("{name}_gap"), &mut account.gap);
+            let mut code = ENDED.iter().position(|e| *e == account.ended).unwrap_or(0) as u64;
+            visitor.count(&format!("{name}_ended"), &mut code);
+            account.ended = ENDED.get(code as usize).copied().flatten();
+        }
+        let mut at_work = self.at_work as u64;
+        visitor.count("at_work", &mut at_work);
+        self.at_work = if at_work == 0 { AutoPart::Smoothing } else { AutoPart::Saddle };
+        for (name, v) in [("charged", &mut self.charged), ("until", &mut self.until), ("best_at", &mut self.best_at)] {
+            visitor.count(name, v);
+        }
+        visitor.scalar("best", &mut self.best);
+        visitor.scalar("ended_at", &mut self.ended_at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOT_CONCAVE: StopReason = StopReason::Stalled(Diagnosis::NotConcave);
+    const NO_PROGRESS: StopReason = StopReason::Stalled(Diagnosis::NoProgress);
+
+    #[test]
+    fn the_part_that_is_ahead_gets_most_gradients() {
+        let spent = |gaps: [f64; 2]| {
+            let (mut turns, mut total) = (Turns::new(), 0);
+            while total < 10_000 {
+                total += 4;
+                turns.note(gaps[turns.at_work() as usize], total);
+                turns.next(total, false, false);
+            }
+            turns.accounts.map(|a| a.gradients as f64)
+        };
+        let [a, c] = spent([1.0, 1.0]);
+        assert!((0.15..0.4).contains(&(c / a)), "{a} {c}");
+        let [a, c] = spent([1.0, 0.1]);
+        assert!(c > 2.0 * a, "{a} {c}");
+    }
+
+    #[test]
+    fn a_game_that_is_not_concave_is_given_up_only_after_both_parts_have_tried() {
+        let mut turns = Turns::new();
+        turns.note(1.0, 100);
+        assert_eq!(turns.end_part(NOT_CONCAVE), Ok(()));
+        assert_eq!(turns.next(100, true, true), Some(AutoPart::Saddle));
+        assert_eq!(turns.give_up(100 + PATIENCE), Ok(()));
+        assert_eq!(turns.give_up(101 + PATIENCE), Err(NOT_CONCAVE));
+        turns.note(0.4, 101 + PATIENCE);
+        assert_eq!(turns.give_up(101 + PATIENCE), Ok(()), "the gap fell");
+        assert!(turns.accounts[0].ended.is_none(), "smoothing is tried again");
+    }
+
+    #[test]
+    fn no_progress_is_reported_only_when_the_extragradient_steps_are_at_rest() {
+        let mut turns = Turns::new();
+        turns.note(1.0, 10);
+        assert_eq!(turns.end_part(NO_PROGRESS), Ok(()));
+        turns.next(10, false, false);
+        assert_eq!(turns.end_part(StopReason::NonFinite), Err(StopReason::NonFinite));
+        assert_eq!(turns.end_part(NO_PROGRESS), Err(NO_PROGRESS));
+    }
+}
