@@ -27,6 +27,7 @@ use crate::number::{plural, short};
 use crate::parse;
 use crate::screen::Screen;
 use crate::training::folder;
+use crate::training::lock::RunLock;
 
 const AFTER: &str = "\
 The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove
@@ -310,6 +311,8 @@ impl AttackArgs {
 /// Where files go.
 struct Shelf<'a> {
     folder: Option<&'a Path>,
+    /// Held while files go there.
+    _lock: Option<RunLock>,
     pictures: Vec<PathBuf>,
     images: Vec<PathBuf>,
     /// The proof file, and the digest of the model.
@@ -320,9 +323,7 @@ impl<'a> Shelf<'a> {
     /// Refuses places that cannot be written before hours of work, not after.
     fn new(args: &'a AttackArgs, model: &'a str) -> Result<Self> {
         let folder = args.out.as_deref();
-        if let Some(folder) = folder {
-            folder::new(Some(folder), folder::ATTACK, args.force)?;
-        }
+        let lock = folder.map(|folder| folder::new(Some(folder), folder::ATTACK, args.force)).transpose()?;
         let both = |named: &Option<PathBuf>, usual: &str| -> Vec<PathBuf> {
             named.iter().cloned().chain(folder.map(|folder| folder.join(usual))).collect()
         };
@@ -337,6 +338,7 @@ impl<'a> Shelf<'a> {
         }
         Ok(Self {
             folder,
+            _lock: lock.map(|(_, lock)| lock),
             pictures: both(&args.pictures, "pictures.png"),
             images: both(&args.save, "adversarial.npy"),
             proof: args.proof_file.as_deref().map(|path| (path, model)),

@@ -14,6 +14,7 @@ use super::{figure, frontier};
 use crate::files;
 use crate::screen::Screen;
 use crate::training::Control;
+use crate::training::lock::RunLock;
 use crate::training::run::result;
 use crate::training::runs::{self, Load};
 
@@ -24,6 +25,8 @@ pub(crate) struct Experiment {
     pub(crate) task: Task,
     pub(crate) out: PathBuf,
     pub(crate) threads: usize,
+    /// Held as long as the folder may be written.
+    pub(crate) _lock: RunLock,
 }
 
 impl Experiment {

@@ -5,6 +5,7 @@ pub mod control;
 pub mod curve;
 mod events;
 pub(crate) mod folder;
+pub(crate) mod lock;
 mod log;
 pub(crate) mod machine;
 mod progress;
