@@ -91,7 +91,13 @@ pub fn run(args: &[OsString]) -> Exit {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version arrive here too; clap knows which stream each belongs to. A closed pipe is a quiet end.
-            let _ = message.print();
+            let control = args.iter().any(|arg| arg.to_string_lossy().contains(char::is_control));
+            if control && message.use_stderr() {
+                // Without colours, so that nothing of the arguments can pass for one.
+                Screen::new(false).plain_error(&message.render().to_string());
+            } else {
+                let _ = message.print();
+            }
             return if message.use_stderr() { Exit::Error } else { Exit::Done };
         }
     };

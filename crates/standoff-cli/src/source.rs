@@ -122,11 +122,11 @@ pub fn formula(path: &Path) -> Result<FormulaGame> {
 }
 
 fn formula_and_files(path: &Path) -> Result<(FormulaGame, GameFiles)> {
-    let text = files::text(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
+    let text = files::game(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut seen = BTreeMap::new();
     let mut read = |name: &str| {
-        let bytes = files::bytes(&folder.join(name), files::MAX_DATA).map_err(|error| error.to_string())?;
+        let bytes = files::numbers(&folder.join(name)).map_err(|error| error.to_string())?;
         seen.insert(name.to_owned(), bytes.clone());
         Ok(bytes)
     };

@@ -157,7 +157,7 @@ pub(crate) fn carry_out(
     }
     // What is quickly known to be wrong is said before anything large is read.
     if !path.exists() {
-        files::bytes(path, files::MAX_DATA)?;
+        files::tensors(path)?;
     }
     let part = Part::find(&args.data, args.split)?;
     let protocols = args.wish().protocols(part.shape())?;

@@ -54,7 +54,7 @@ impl TableArgs {
     /// What to learn from a sheet.
     pub fn options(&self, sheet: &Sheet, seed: u64) -> Result<TableOptions> {
         let label = self.label.clone().ok_or_else(|| {
-            let columns = sheet.columns().join(", ");
+            let columns = sheet.listed();
             anyhow!("which column is to be predicted? Name it with --label COLUMN (there are: {columns})")
         })?;
         Ok(TableOptions {

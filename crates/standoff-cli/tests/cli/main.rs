@@ -11,6 +11,7 @@ mod data_fetch;
 mod fair;
 mod fair_choice;
 mod flood;
+mod hostile;
 mod in_use;
 mod inspect;
 mod killed;
