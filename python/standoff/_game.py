@@ -14,6 +14,18 @@ from . import _core
 from ._result import Result
 from ._sets import Array, flat
 
+#: The largest game file, as for the command.
+_MOST_BYTES = 8 << 20
+
+
+def _text_of(path: Path) -> str:
+    """The text of a game file. Devices and pipes are refused: reading them may never end."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"`{path}` is not a regular file, a game file was expected")
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError(f"`{path}` is larger than {_MOST_BYTES >> 20} MB; put large data into files beside the game")
+    return path.read_text(encoding="utf-8")
+
 
 class Game:
     """A game from a file (``Game.from_toml``, ``Game.from_file``) or from the zoo (``standoff.zoo[name]``).
@@ -51,7 +63,7 @@ class Game:
     def from_file(cls, path: str | os.PathLike[str]) -> Game:
         """A game file; data files are looked for beside it."""
         path = Path(path)
-        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent)
+        return cls.from_toml(_text_of(path), path.parent)
 
     @property
     def name(self) -> str | None:

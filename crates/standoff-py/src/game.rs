@@ -11,6 +11,7 @@ use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
 use standoff::{Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
+use standoff_nn::input::read_numbers;
 
 use crate::bad_input;
 use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
@@ -158,7 +159,7 @@ impl PyGame {
     /// A game written as text; data files are looked for in `folder`.
     #[staticmethod]
     fn toml(text: &str, folder: PathBuf) -> PyResult<Self> {
-        let mut load = |name: &str| std::fs::read(folder.join(name)).map_err(|e| format!("cannot read `{name}`: {e}"));
+        let mut load = |name: &str| read_numbers(&folder.join(name)).map_err(|e| format!("cannot read `{name}`: {e}"));
         let game = FormulaGame::from_toml(text, &mut load).map_err(bad_input)?;
         let notes = Notes {
             name: game.name().map(str::to_owned),

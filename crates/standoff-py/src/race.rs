@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 use standoff::methods::MethodInfo;
 use standoff::race::{Course, Heat, Lane, Rules, select, summarise};
 use standoff::{Error, formula::FormulaGame};
+use standoff_nn::input::read_numbers;
 
 use crate::bad_input;
 use crate::train::Eye;
@@ -50,7 +51,7 @@ pub(crate) fn race(py: Python<'_>, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
 }
 
 fn course(name: &str, text: &str, folder: &Path) -> Result<Course, Error> {
-    let mut load = |file: &str| std::fs::read(folder.join(file)).map_err(|e| format!("cannot read `{file}`: {e}"));
+    let mut load = |file: &str| read_numbers(&folder.join(file)).map_err(|e| format!("cannot read `{file}`: {e}"));
     Ok(Course::formula(name, FormulaGame::from_toml(text, &mut load)?))
 }
 
