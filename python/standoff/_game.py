@@ -14,6 +14,18 @@ from . import _core
 from ._result import Result
 from ._sets import Array, ConvexSet, flat
 
+#: The largest game file, as for the command.
+_MOST_BYTES = 8 << 20
+
+
+def _text_of(path: Path) -> str:
+    """The text of a game file. Devices and pipes are refused: reading them may never end."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"`{path}` is not a regular file, a game file was expected")
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError(f"`{path}` is larger than {_MOST_BYTES >> 20} MB; put large data into files beside the game")
+    return path.read_text(encoding="utf-8")
+
 
 class Game:
     """A game from a file (``Game.from_toml``, ``Game.from_file``), from the zoo (``standoff.zoo[name]``) or of your own functions
@@ -59,7 +71,7 @@ class Game:
     def from_file(cls, path: str | os.PathLike[str], threads: int | None = None) -> Game:
         """A game file; data files are looked for beside it. ``threads`` as in ``from_toml``."""
         path = Path(path)
-        return cls.from_toml(path.read_text(encoding="utf-8"), path.parent, threads)
+        return cls.from_toml(_text_of(path), path.parent, threads)
 
     @classmethod
     def from_functions(

@@ -116,6 +116,8 @@ class Box(ConvexSet):
     def __init__(self, lower: ArrayLike, upper: ArrayLike, n: int | None = None) -> None:
         lower, upper = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
         self._arguments = (lower, upper, n)
+        if n is not None:
+            _core.Set.limit("box", n)
         shape = () if n is None else (n,)
         try:
             low, high, _ = np.broadcast_arrays(np.atleast_1d(lower), upper, np.empty(shape))
@@ -138,6 +140,7 @@ class Ball(ConvexSet):
         if center is None:
             if n is None:
                 raise ValueError("give the centre, or n, the number of coordinates")
+            _core.Set.limit("ball", n)
             center = np.zeros(n)
         middle = flat(center)
         if n is not None and middle.size != n:

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::interrupt;
+
 /// How the command ends, as the shell sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -11,7 +13,7 @@ pub enum Exit {
     Unmet,
     /// Bad input or usage, or a file that cannot be read or written.
     Error,
-    /// Ctrl-C; the best point so far was printed.
+    /// Ctrl-C, SIGTERM or SIGHUP; the best point so far was printed, or the training saved.
     Interrupted,
 }
 
@@ -22,7 +24,7 @@ impl Exit {
             Self::Done => 0,
             Self::Unmet => 1,
             Self::Error => 2,
-            Self::Interrupted => 130,
+            Self::Interrupted => interrupt::exit_code(),
         }
     }
 }

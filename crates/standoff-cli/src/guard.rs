@@ -4,6 +4,7 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use crate::Exit;
+use crate::screen::safe;
 
 /// From now on a panic is reported in the command's own words.
 pub(crate) fn install() {
@@ -18,7 +19,7 @@ pub(crate) fn run(task: impl FnOnce() -> Exit) -> Exit {
 
 /// Written without `eprintln!`, which panics itself when stderr is closed.
 fn report(info: &PanicHookInfo<'_>) {
-    let _ = std::io::stderr().write_all(message(info).as_bytes());
+    let _ = std::io::stderr().write_all(safe(&message(info)).as_bytes());
 }
 
 fn message(info: &PanicHookInfo<'_>) -> String {

@@ -1,7 +1,7 @@
 //! The command `standoff`, as a library: `main` -> [`run`] -> one file per command.
 //!
 //! Results go to stdout, everything else to stderr. The exit code is 0 when the command did what it was asked, 1 when it
-//! ended without (not converged, not verified), 2 on an error and 130 when interrupted.
+//! ended without (not converged, not verified), 2 on an error, and 130, 143 or 129 when interrupted.
 
 pub mod data;
 pub mod fair;
@@ -54,7 +54,9 @@ Exit codes:
   0    done: converged, or verified
   1    ended without: not converged, or not verified
   2    error: bad input or usage
-  130  interrupted (Ctrl-C), the best point so far was printed";
+  130  interrupted (Ctrl-C), the best point so far was printed, or the training saved
+  143  the same, by SIGTERM
+  129  the same, by SIGHUP";
 
 /// Solve min-max games to a certificate.
 #[derive(Debug, Parser)]
@@ -89,7 +91,13 @@ pub fn run(args: &[OsString]) -> Exit {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version arrive here too; clap knows which stream each belongs to. A closed pipe is a quiet end.
-            let _ = message.print();
+            let control = args.iter().any(|arg| arg.to_string_lossy().contains(char::is_control));
+            if control && message.use_stderr() {
+                // Without colours, so that nothing of the arguments can pass for one.
+                Screen::new(false).plain_error(&message.render().to_string());
+            } else {
+                let _ = message.print();
+            }
             return if message.use_stderr() { Exit::Error } else { Exit::Done };
         }
     };

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use standoff::{Observer, Record, StopReason};
 
 use crate::number::{count, short, upper};
+use crate::screen::safe;
 
 /// At most ten times a second: a reader cannot follow more, and a terminal is slow.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,6 +26,7 @@ impl LiveLine {
 
     /// Padded with blanks instead of escape codes: those may be switched off.
     fn show(&mut self, line: &str) {
+        let line = safe(line);
         let padded = format!("\r{line:<width$}", width = self.width);
         self.width = line.chars().count();
         write(&padded);
@@ -70,6 +72,7 @@ impl LiveBlock {
         let mut text = self.up();
         let lines = lines();
         for line in &lines {
+            let line = safe(line);
             // A line that fills the last column may go on in the next one.
             text.extend("\x1b[2K".chars().chain(line.chars().take(width.saturating_sub(1))).chain(['\n']));
         }

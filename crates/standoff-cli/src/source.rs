@@ -137,15 +137,15 @@ pub fn formula(path: &Path) -> Result<FormulaGame> {
 }
 
 fn formula_and_files(path: &Path, keep: bool) -> Result<(FormulaGame, GameFiles)> {
-    let text = files::text(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
+    let text = files::game(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut seen = BTreeMap::new();
     let mut open = |name: &str| -> Result<Box<dyn Read>, String> {
         let path = folder.join(name);
         if !keep {
-            return Ok(Box::new(files::open(&path, files::MAX_DATA).map_err(|error| error.to_string())?));
+            return Ok(Box::new(files::open_numbers(&path).map_err(|error| error.to_string())?));
         }
-        let bytes = files::bytes(&path, files::MAX_DATA).map_err(|error| error.to_string())?;
+        let bytes = files::numbers(&path).map_err(|error| error.to_string())?;
         seen.insert(name.to_owned(), bytes.clone());
         Ok(Box::new(Cursor::new(bytes)))
     };

@@ -5,6 +5,7 @@ pub mod data;
 pub mod engine;
 mod error;
 pub mod fair;
+pub mod input;
 mod kernels;
 pub mod model;
 pub mod reference;

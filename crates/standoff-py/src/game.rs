@@ -1,6 +1,5 @@
 //! A game that Python holds: its own functions, a file, or one of the zoo. Solving, certifying, evaluating.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -16,6 +15,7 @@ use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
 use standoff::measures::{Assumptions, Measures, measure};
 use standoff::{CONSTANTS, Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
+use standoff_nn::input::open_numbers;
 
 use crate::bad_input;
 use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
@@ -174,7 +174,7 @@ impl PyGame {
     /// A game written as text; data files are looked for in `folder`. 0 threads: one per core.
     #[staticmethod]
     fn toml(text: &str, folder: PathBuf, threads: usize) -> PyResult<Self> {
-        let mut open = |name: &str| match File::open(folder.join(name)) {
+        let mut open = |name: &str| match open_numbers(&folder.join(name)) {
             Ok(file) => Ok(Box::new(file) as Box<dyn Read>),
             Err(error) => Err(format!("cannot read `{name}`: {error}")),
         };

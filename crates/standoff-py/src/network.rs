@@ -1,11 +1,14 @@
 //! Networks as Python holds them: a description in TOML and one vector of parameters. Logits, named parts, files.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use numpy::PyUntypedArrayMethods;
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use standoff_nn::input;
 use standoff_nn::model::weights::recognise::Candidate;
 use standoff_nn::model::weights::{Metadata, Tensor, encode, tensors, write_atomically};
 use standoff_nn::{Ask, Batch, Engine, Error, Loss, Model, Outcome, Samples, Shape, Weights};
@@ -140,7 +143,7 @@ pub(crate) fn network_recognise<'py>(
 ) -> PyResult<Loaded<'py>> {
     let bytes = match &source {
         Source::Tensors(all) => packed(all, &Metadata::new())?,
-        Source::File(path) => std::fs::read(path)?,
+        Source::File(path) => read_tensors(path)?,
     };
     let make = |outputs: usize| Model::preset(named.as_deref().unwrap_or_default(), shape(input), outputs);
     let named = named.as_ref().map(|_| &make as &Candidate<'_>);
@@ -149,10 +152,20 @@ pub(crate) fn network_recognise<'py>(
     Ok(loaded(py, weights))
 }
 
+/// The bytes of a safetensors file; what is no such file is a `ValueError` that names it.
+fn read_tensors(path: &Path) -> PyResult<Vec<u8>> {
+    input::read_tensors(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
+            PyValueError::new_err(format!("`{}` {error}", path.display()))
+        }
+        _ => error.into(),
+    })
+}
+
 /// Every tensor of a safetensors file, as `f32`, and its metadata.
 #[pyfunction]
 pub(crate) fn tensors_load(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyDict>, Metadata)> {
-    let (found, metadata) = tensors(&std::fs::read(path)?).map_err(refuse)?;
+    let (found, metadata) = tensors(&read_tensors(&path)?).map_err(refuse)?;
     let all = PyDict::new(py);
     for (name, shape, values) in found {
         all.set_item(name, PyArray1::from_vec(py, values).reshape(shape)?)?;

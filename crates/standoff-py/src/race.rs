@@ -13,6 +13,7 @@ use standoff::formula::FormulaGame;
 use standoff::race::{BenchmarkGame, Entrant, Rules, Trial, TrialResult, select, summarise};
 use standoff::zoo::Instance;
 use standoff::{Error, Point};
+use standoff_nn::input::read_numbers;
 
 use crate::bad_input;
 use crate::game::PyGame;
@@ -64,7 +65,7 @@ pub(crate) fn race(py: Python<'_>, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
 }
 
 fn benchmark(name: &str, text: &str, folder: &Path) -> Result<BenchmarkGame, Error> {
-    let mut load = |file: &str| std::fs::read(folder.join(file)).map_err(|e| format!("cannot read `{file}`: {e}"));
+    let mut load = |file: &str| read_numbers(&folder.join(file)).map_err(|e| format!("cannot read `{file}`: {e}"));
     Ok(BenchmarkGame::formula(name, FormulaGame::from_toml(text, &mut load)?))
 }
 

@@ -81,6 +81,17 @@ impl PySet {
 
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
 
+/// The largest dimension of a set: a point then takes 800 MB.
+const MOST: usize = 100_000_000;
+
+/// The dimension of a set, if it is at most [`MOST`]. The set itself says what is wrong with too small a one.
+fn limited(name: &str, dim: usize) -> PyResult<usize> {
+    if dim <= MOST {
+        return Ok(dim);
+    }
+    Err(PyValueError::new_err(format!("{name}: dimension {dim} is too large; at most {MOST} is possible")))
+}
+
 fn matrix(a: &PyReadonlyArray2<'_, f64>) -> PyResult<Matrix> {
     let [rows, cols] = [a.shape()[0], a.shape()[1]];
     Matrix::new(rows, cols, a.as_array().iter().copied().collect()).map_err(bad_input)
@@ -93,7 +104,13 @@ impl PySet {
         if dim == 0 {
             return Err(PyValueError::new_err("free: it has no coordinates; give a dimension of at least 1"));
         }
-        Self::of(Recipe::Free(dim))
+        Self::of(Recipe::Free(limited("free", dim)?))
+    }
+
+    /// Refuses a dimension that is too large, before arrays of that size are made.
+    #[staticmethod]
+    fn limit(name: &str, dim: usize) -> PyResult<()> {
+        limited(name, dim).map(drop)
     }
 
     #[staticmethod]
@@ -108,12 +125,12 @@ impl PySet {
 
     #[staticmethod]
     fn l1_ball(dim: usize, radius: f64) -> PyResult<Self> {
-        Self::of(Recipe::L1Ball(dim, radius))
+        Self::of(Recipe::L1Ball(limited("l1_ball", dim)?, radius))
     }
 
     #[staticmethod]
     fn simplex(dim: usize, scale: f64) -> PyResult<Self> {
-        Self::of(Recipe::Simplex(dim, scale))
+        Self::of(Recipe::Simplex(limited("simplex", dim)?, scale))
     }
 
     #[staticmethod]
@@ -133,6 +150,7 @@ impl PySet {
 
     #[staticmethod]
     fn product(parts: Vec<Bound<'_, PySet>>) -> PyResult<Self> {
+        limited("product", parts.iter().fold(0, |dim: usize, part| dim.saturating_add(part.get().dim())))?;
         Self::of(Recipe::Product(parts.iter().map(|p| p.get().recipe.clone()).collect()))
     }
 
@@ -144,6 +162,7 @@ impl PySet {
             );
             return Err(PyValueError::new_err(why));
         }
+        limited("custom", dim)?;
         if !(accuracy >= 0.0 && accuracy.is_finite()) {
             let why = format!("custom: accuracy = {accuracy} is not allowed: it must be zero or a positive number");
             return Err(PyValueError::new_err(why));

@@ -1,24 +1,45 @@
 //! Reading what the user names: bounded, and with errors that say what to do.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use standoff::error::nearest;
+use standoff_nn::input;
 use standoff_nn::model::weights::write_atomically;
 
-/// The largest game or result file. Real data belongs into `.npy` or `.csv` files beside the game.
+/// The largest result file.
 pub const MAX_TEXT: u64 = 64 << 20;
-/// The largest data file.
-pub const MAX_DATA: u64 = 4 << 30;
+/// The largest game file: parsed TOML takes 50 times its size in memory. Real data belongs into `.npy` or `.csv` files beside the game.
+const MAX_GAME: u64 = 8 << 20;
+/// The largest file that describes an experiment or a model.
+const MAX_DESCRIPTION: u64 = 4 << 20;
 
 /// The text of a file, or of standard input for `-`.
 pub fn text(path: &Path, what: &str) -> Result<String> {
+    text_within(path, what, MAX_TEXT, "")
+}
+
+/// The text of a game or system file, or of standard input for `-`.
+pub fn game(path: &Path, what: &str) -> Result<String> {
+    text_within(path, what, MAX_GAME, "; put large data into .npy or .csv files beside the game")
+}
+
+/// The text of a file that describes an experiment or a model.
+pub fn description(path: &Path, what: &str) -> Result<String> {
+    text_within(path, what, MAX_DESCRIPTION, "")
+}
+
+/// `hint` follows the message on a file that is too large.
+fn text_within(path: &Path, what: &str, limit: u64, hint: &str) -> Result<String> {
     let bytes = if path == Path::new("-") {
-        drain(std::io::stdin().lock(), "standard input", MAX_TEXT)?
+        drain(io::stdin().lock(), "standard input", limit, hint)?
     } else {
-        bytes(path, MAX_TEXT)?
+        input::read(path, limit).map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => anyhow!("{} {error}{hint}", name(path)),
+            _ => unread(path, &error),
+        })?
     };
     let shown = name(path);
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -36,54 +57,43 @@ pub fn text(path: &Path, what: &str) -> Result<String> {
 
 /// The bytes of a file of at most `limit` bytes.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    drain(existing(path)?, &name(path), limit)
+    input::read(path, limit).map_err(|error| unread(path, &error))
 }
 
-/// A reader of a file, which fails beyond `limit` bytes.
-pub fn open(path: &Path, limit: u64) -> Result<impl Read + use<>> {
-    Ok(Limited { file: existing(path)?, left: limit, limit })
+/// The bytes of a safetensors file.
+pub fn tensors(path: &Path) -> Result<Vec<u8>> {
+    input::read_tensors(path).map_err(|error| unread(path, &error))
 }
 
-/// A file up to a length.
-struct Limited {
-    file: File,
-    left: u64,
-    limit: u64,
+/// The bytes of a file of numbers, `.npy` or text.
+pub fn numbers(path: &Path) -> Result<Vec<u8>> {
+    input::read_numbers(path).map_err(|error| unread(path, &error))
 }
 
-impl Read for Limited {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let got = self.file.read(buffer)?;
-        match self.left.checked_sub(got as u64) {
-            Some(left) => self.left = left,
-            None => return Err(std::io::Error::other(format!("it is larger than {} MB", self.limit >> 20))),
-        }
-        Ok(got)
-    }
+/// A reader of a file of numbers, which fails beyond the size that [`numbers`] allows.
+pub fn open_numbers(path: &Path) -> Result<impl Read + use<>> {
+    input::open_numbers(path).map_err(|error| unread(path, &error))
 }
 
-/// Opens a file that is no folder.
-fn existing(path: &Path) -> Result<File> {
+/// The error of a file that was not read, for the user.
+pub fn unread(path: &Path, error: &io::Error) -> anyhow::Error {
     let shown = name(path);
-    let file = File::open(path).map_err(|error| match error.kind() {
+    match error.kind() {
         ErrorKind::NotFound => anyhow!("no file {shown}{}", suggestion(path)),
-        _ => anyhow!("cannot open {shown}: {}", plain(&error)),
-    })?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        bail!("{shown} is a folder, a file was expected");
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => anyhow!("{shown} {error}"),
+        _ => anyhow!("cannot read {shown}: {}", plain(error)),
     }
-    Ok(file)
 }
 
 /// Everything a source has, unless that is more than `limit` bytes.
-fn drain(source: impl Read, shown: &str, limit: u64) -> Result<Vec<u8>> {
+fn drain(source: impl Read, shown: &str, limit: u64, hint: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source
         .take(limit + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| anyhow!("cannot read {shown}: {}", plain(&error)))?;
     if bytes.len() as u64 > limit {
-        bail!("{shown} is larger than {} MB; put large data into .npy or .csv files beside the game", limit >> 20);
+        bail!("{shown} is larger than {} MB{hint}", limit >> 20);
     }
     Ok(bytes)
 }
@@ -115,9 +125,16 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, bytes).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
 }
 
-/// A field of a CSV file: quoted when it must be.
+/// A field of a CSV file: quoted when it must be. Spreadsheets take text that begins with `=`, `+`, `-` or `@` for a formula, so it gets
+/// an apostrophe before it; numbers stay as they are.
 pub fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    let formula = text.trim_start().starts_with(['=', '+', '-', '@']) && text.trim().parse::<f64>().is_err();
+    let guard = if formula { "'" } else { "" };
+    if text.contains([',', '"', '\n', '\r', '\t']) {
+        format!("\"{guard}{}\"", text.replace('"', "\"\""))
+    } else {
+        format!("{guard}{text}")
+    }
 }
 
 /// How a path is named in messages.
@@ -157,9 +174,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_that_a_spreadsheet_would_compute_gets_an_apostrophe() {
+        for (text, want) in [
+            ("plain", "plain"),
+            ("-0.5", "-0.5"),
+            ("+1e3", "+1e3"),
+            ("-inf", "-inf"),
+            ("=1+1", "'=1+1"),
+            ("@cmd", "'@cmd"),
+            ("-x", "'-x"),
+            ("\t=A1", "\"'\t=A1\""),
+            ("=HYPERLINK(\"a\",\"b\")", "\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\""),
+        ] {
+            assert_eq!(field(text), want);
+        }
+    }
+
+    #[test]
     fn an_endless_source_is_cut_off() {
-        let error = drain(std::io::repeat(7), "`zeros`", 1 << 20).unwrap_err().to_string();
-        assert_eq!(error, "`zeros` is larger than 1 MB; put large data into .npy or .csv files beside the game");
-        assert_eq!(drain(vec![1u8; 1 << 20].as_slice(), "`ones`", 1 << 20).unwrap().len(), 1 << 20);
+        let error = drain(std::io::repeat(7), "`zeros`", 1 << 20, "; no").unwrap_err().to_string();
+        assert_eq!(error, "`zeros` is larger than 1 MB; no");
+        assert_eq!(drain(vec![1u8; 1 << 20].as_slice(), "`ones`", 1 << 20, "").unwrap().len(), 1 << 20);
     }
 }

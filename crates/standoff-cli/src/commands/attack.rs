@@ -17,6 +17,7 @@ use standoff_train::attack::proof_file::ProofFile;
 use standoff_train::attack::report::Report;
 use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, npy, proof_file};
 use standoff_train::training::folder;
+use standoff_train::training::lock::RunLock;
 
 use crate::Exit;
 use crate::attack::picture::{self, Sheet};
@@ -155,7 +156,7 @@ pub(crate) fn carry_out(
     }
     // What is quickly known to be wrong is said before anything large is read.
     if !path.exists() {
-        files::bytes(path, files::MAX_DATA)?;
+        files::tensors(path)?;
     }
     let part = Part::find(&config.data, config.split)?;
     let protocols = config.protocols(part.shape())?;
@@ -307,6 +308,8 @@ pub(crate) struct Outputs<'a> {
 /// Where files go.
 struct OutputPaths<'a> {
     folder: Option<&'a Path>,
+    /// Held while files go there.
+    _lock: Option<RunLock>,
     pictures: Vec<PathBuf>,
     images: Vec<PathBuf>,
     /// The proof file, and the digest of the model.
@@ -317,9 +320,7 @@ impl<'a> OutputPaths<'a> {
     /// Refuses places that cannot be written before hours of work, not after.
     fn new(outputs: &Outputs<'a>, model: &'a str) -> Result<Self> {
         let Outputs { folder, force, pictures, images, proof } = *outputs;
-        if let Some(folder) = folder {
-            folder::new(Some(folder), folder::ATTACK, force)?;
-        }
+        let lock = folder.map(|folder| folder::new(Some(folder), folder::ATTACK, force)).transpose()?;
         let both = |named: Option<&Path>, usual: &str| -> Vec<PathBuf> {
             named.map(Path::to_owned).into_iter().chain(folder.map(|folder| folder.join(usual))).collect()
         };
@@ -334,6 +335,7 @@ impl<'a> OutputPaths<'a> {
         }
         Ok(Self {
             folder,
+            _lock: lock.map(|(_, lock)| lock),
             pictures: both(pictures, "pictures.png"),
             images: both(images, "adversarial.npy"),
             proof: proof.map(|path| (path, model)),

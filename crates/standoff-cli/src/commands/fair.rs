@@ -199,10 +199,10 @@ impl FairArgs {
     /// The experiment to go on with, or a new one in a new folder.
     fn open(&self, screen: &mut Screen) -> Result<Experiment> {
         if let Some(out) = &self.resume {
-            let config = folder::resumed(out, FairConfig::open)?;
+            let (config, lock) = folder::resumed(out, FairConfig::open)?;
             config.check()?;
             let task = FairTask::load(&config)?;
-            return Ok(Experiment { config, task, out: out.clone(), threads: self.threads });
+            return Ok(Experiment { config, task, out: out.clone(), threads: self.threads, lock });
         }
         let mut config = self.configure()?;
         config.check()?;
@@ -216,9 +216,9 @@ impl FairArgs {
             config.check()?;
         }
         task.check(&config)?;
-        let out = folder::new(self.out.as_deref(), folder::FAIR, self.force)?;
+        let (out, lock) = folder::new(self.out.as_deref(), folder::FAIR, self.force)?;
         folder::begin(&out, &config.to_toml()?)?;
-        Ok(Experiment { config, task, out, threads: self.threads })
+        Ok(Experiment { config, task, out, threads: self.threads, lock })
     }
 
     /// The experiment, with the flags on top.

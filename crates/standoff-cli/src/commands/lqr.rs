@@ -70,7 +70,7 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
     }
     let task = match &args.file {
         Some(path) => {
-            let text = files::text(path, "a system file")?;
+            let text = files::game(path, "a system file")?;
             Task::parse(&text).with_context(|| format!("in {}", files::name(path)))?
         }
         None => {

@@ -20,6 +20,7 @@ use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
 use standoff_train::training::Control;
 use standoff_train::training::folder;
+use standoff_train::training::lock::RunLock;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/robust-quick.toml on MNIST.
@@ -169,7 +170,7 @@ pub(crate) struct RobustArgs {
 }
 
 pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
-    let (config, task, out) = args.open()?;
+    let (config, task, out, _lock) = args.open()?;
     for warning in &task.warnings {
         screen.warn(warning);
     }
@@ -198,21 +199,21 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
 
 impl RobustArgs {
     /// The training to go on with, or a new one in a new folder.
-    fn open(&self) -> Result<(RobustConfig, RobustTask, PathBuf)> {
+    fn open(&self) -> Result<(RobustConfig, RobustTask, PathBuf, RunLock)> {
         if let Some(out) = &self.resume {
-            let config = folder::resumed(out, RobustConfig::open)?;
+            let (config, lock) = folder::resumed(out, RobustConfig::open)?;
             config.check()?;
             let task = RobustTask::load(&config)?;
-            return Ok((config, task, out.clone()));
+            return Ok((config, task, out.clone(), lock));
         }
         let config = self.configure()?;
         config.check()?;
         // What is wrong with the data is said before a folder is made.
         let task = RobustTask::load(&config)?;
         train::check(&task, &config)?;
-        let out = folder::new(self.out.as_deref(), folder::ROBUST, self.force)?;
+        let (out, lock) = folder::new(self.out.as_deref(), folder::ROBUST, self.force)?;
         folder::begin(&out, &config.to_toml()?)?;
-        Ok((config, task, out))
+        Ok((config, task, out, lock))
     }
 
     /// The experiment, with the flags on top.

@@ -1,8 +1,8 @@
 //! The training loss against the epoch, with and without regularisation: the paper's Figure 1, of any run.
 
-use std::fs;
 use std::path::Path;
 
+use crate::files;
 use crate::plot::{Axis, Chart, Line, Look};
 use standoff_train::fair::train::Spec;
 use standoff_train::training::run::CURVE;
@@ -14,7 +14,7 @@ pub fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
     let mut chart = Chart::new(title, Axis::linear("epoch"), Axis::log("largest group loss"));
     chart.size = (820.0, 460.0);
     for (i, spec) in specs.iter().filter(|spec| spec.seed == seed).enumerate() {
-        let points = worst(&fs::read_to_string(out.join(spec.folder()).join(CURVE)).ok()?)?;
+        let points = worst(&files::text(&out.join(spec.folder()).join(CURVE), "losses").ok()?)?;
         let last = points.last()?.1;
         let name = if spec.lambda > 0.0 {
             format!("{} {}", spec.method.name(), spec.lambda)
@@ -46,6 +46,8 @@ pub(crate) fn largest(row: &[f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use standoff_nn::fair::Method;
 

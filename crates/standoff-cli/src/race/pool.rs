@@ -8,6 +8,8 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use standoff::Error;
 
+use crate::screen::safe;
+
 /// At most ten lines a second.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Narrower than any terminal.
@@ -77,5 +79,6 @@ impl Progress {
 /// Nobody can be told that stderr is closed.
 fn show(line: &str) {
     let mut stderr = std::io::stderr();
+    let line = safe(line);
     let _ = stderr.write_all(format!("\r{line:<WIDTH$}").as_bytes()).and_then(|()| stderr.flush());
 }

@@ -111,7 +111,7 @@ fn table(folder: &Path, name: &str, notes: &mut Vec<String>) -> toml::Table {
     if !path.is_file() {
         return toml::Table::new();
     }
-    let text = files::text(&path, "a configuration");
+    let text = files::description(&path, "a configuration");
     match text.map_err(|e| e.to_string()).and_then(|t| t.parse::<toml::Table>().map_err(|e| e.message().to_owned())) {
         Ok(table) => table,
         Err(why) => {

@@ -1,11 +1,11 @@
 //! What one training left behind on its way: `metrics.jsonl` and `epochs.csv`, as far as they can be read.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::fair::figure::{largest, rows};
+use crate::files;
 use standoff_train::robust::results::Share;
 
 /// One line of `metrics.jsonl`, of a fair or of a robust training. A number that is not finite is `null` there.
@@ -87,7 +87,8 @@ pub(super) struct Track {
 impl Track {
     /// Reads the files of a folder; what is wrong with them is noted, and what is right is kept.
     pub(super) fn read(folder: &Path, label: &str, seed: u64, notes: &mut Vec<String>) -> Self {
-        let text = |name: &str| fs::read(folder.join(name)).ok().map(|b| String::from_utf8_lossy(&b).into_owned());
+        let bytes = |name: &str| files::bytes(&folder.join(name), files::MAX_TEXT).ok();
+        let text = |name: &str| bytes(name).map(|b| String::from_utf8_lossy(&b).into_owned());
         let shown = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut measures = Vec::new();
         match text("metrics.jsonl") {
@@ -172,6 +173,8 @@ fn names(line: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

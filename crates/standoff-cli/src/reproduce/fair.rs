@@ -17,6 +17,7 @@ use standoff_train::fair::results::{Results, RunResult};
 use standoff_train::fair::task::FairTask;
 use standoff_train::fair::train::Spec;
 use standoff_train::training::folder::{self, CONFIG};
+use standoff_train::training::lock::RunLock;
 
 /// Trains what is missing, and makes the table or the figure of what there is.
 pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen: &mut Screen) -> Result<Made> {
@@ -62,8 +63,10 @@ fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experime
     let out = bench.folder(source.name);
     let path = out.join(CONFIG);
     let begun = path.is_file();
+    let mut lock = None;
     if begun {
-        let old = folder::resumed(&out, FairConfig::open)?;
+        let (old, held) = folder::resumed(&out, FairConfig::open)?;
+        lock = Some(held);
         let seeds = old.seeds.max(config.seeds);
         same(&out, &FairConfig { seeds, ..old }, &FairConfig { seeds, ..config.clone() })?;
         config.seeds = seeds;
@@ -72,12 +75,13 @@ fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experime
     task.check(&config)?;
     std::fs::create_dir_all(&out)
         .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&out), files::plain(&e)))?;
+    let lock = lock.map_or_else(|| RunLock::take(&out), Ok)?;
     if begun {
         files::replace(&path, config.to_toml()?.as_bytes())?;
     } else {
         folder::begin(&out, &config.to_toml()?)?;
     }
-    Ok(Experiment { config, task, out, threads: bench.wish.threads })
+    Ok(Experiment { config, task, out, threads: bench.wish.threads, lock })
 }
 
 /// The figure as a file of its own, and the results of its runs alone.

@@ -21,6 +21,7 @@ use standoff_train::robust::config::RobustConfig;
 use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
 use standoff_train::training::folder::{self, CONFIG};
+use standoff_train::training::lock::RunLock;
 
 /// Test images that the standard ensemble attacks; the paper's protocol is quick enough for all.
 const STANDARD: u64 = 1000;
@@ -107,8 +108,11 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
         config.measure_images = (config.measure_images / bench.wish.shorten as usize).max(2);
     }
     config.check()?;
+    let mut lock = None;
     if out.join(CONFIG).is_file() {
-        same(out, &folder::resumed(out, RobustConfig::open)?, &config)?;
+        let (old, held) = folder::resumed(out, RobustConfig::open)?;
+        lock = Some(held);
+        same(out, &old, &config)?;
     }
     if out.join(train::RESULT).is_file() {
         return Ok(true);
@@ -120,6 +124,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
     train::check(&task, &config)?;
     std::fs::create_dir_all(out)
         .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(out), files::plain(&e)))?;
+    let _lock = lock.map_or_else(|| RunLock::take(out), Ok)?;
     if !out.join(CONFIG).is_file() {
         folder::begin(out, &config.to_toml()?)?;
     }

@@ -1,7 +1,8 @@
 //! Runs that are killed at any moment end as runs that were not: the same files, byte for byte.
 //!
 //! What a clock says is the only difference between two runs: `seconds` in `metrics.jsonl`, `results.json` and `results.csv` is taken out
-//! before they are compared, and the event file for TensorBoard, which is made of the lines of `metrics.jsonl` and of times, is left out.
+//! before they are compared, and the event file for TensorBoard, which is made of the lines of `metrics.jsonl` and of times, is left out. So is
+//! the lock of a killed process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +29,7 @@ pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let name = entry.file_name().expect("a name").to_string_lossy().into_owned();
             if entry.is_dir() {
                 folders.push(entry);
-            } else if !name.contains("tfevents") {
+            } else if !name.contains("tfevents") && name != ".standoff.lock" {
                 let bytes = timeless(&name, fs::read(&entry).expect("a file"));
                 found.insert(entry.strip_prefix(folder).expect("inside").to_owned(), bytes);
             }
@@ -71,10 +72,10 @@ fn bare(value: Value) -> Value {
 }
 
 /// Numbers below `bound` that look drawn, the same in every test run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }

@@ -185,10 +185,12 @@ fn a_model_that_is_not_a_file_is_refused() {
     let scratch = scratch();
     let made = std::process::Command::new("mkfifo").arg(scratch.path("pipe")).status().expect("mkfifo runs");
     assert!(made.success());
-    let (bytes, pipe) = (fs::read(scratch.path("model.safetensors")).expect("a model"), scratch.path("pipe"));
-    let writer = std::thread::spawn(move || fs::write(pipe, bytes));
-    let args = ["attack", "pipe", "-d", "pictures", "--attacks", "fgsm", "--proof-file", "p.json"];
-    scratch.run(&args).refuses(&["a proof file needs the model as a file, `pipe` is none"]);
-    writer.join().expect("a thread").expect("the model is read");
+    let args = |model| ["attack", model, "-d", "pictures", "--attacks", "fgsm", "--proof-file", "p.json"];
+    scratch.run(&args("pipe")).refuses(&["`pipe` is a named pipe, a file was expected"]);
+    // A pipe of the shell is read, but cannot be read again when the proof is checked.
+    let bytes = fs::read(scratch.path("model.safetensors")).expect("a model");
+    let fed = assert_cmd::Command::from_std(scratch.command(&args("/dev/stdin"))).write_stdin(bytes).output();
+    crate::scratch::Run::of(fed.expect("it runs"))
+        .refuses(&["a proof file needs the model as a file, `/dev/stdin` is none"]);
     assert!(!scratch.path("p.json").exists());
 }

@@ -1,4 +1,4 @@
-//! The content of a file: as it is, or decompressed when it turns out to be gzip.
+//! The content of a file: as it is, or decompressed when it turns out to be gzip, within limits.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -8,10 +8,14 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 
-use crate::Error;
+use crate::{Error, input};
 
 /// The first two bytes of every gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Gzip may grow to this many times its size; real tables and images grow to fewer than 50.
+const GROWTH: u64 = 100;
+/// To this many bytes any gzip may grow.
+const FREE: u64 = 64 << 20;
 /// How much is hashed at a time.
 const CHUNK: usize = 1 << 16;
 
@@ -29,7 +33,7 @@ impl<'a> Content<'a> {
         let peeked = source.by_ref().take(GZIP.len() as u64).read_to_end(&mut head);
         let gzip = head == GZIP;
         let whole = io::Cursor::new(head).chain(source);
-        let bytes: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
+        let bytes: Box<dyn Read> = if gzip { Box::new(Inflated::new(whole)) } else { Box::new(whole) };
         let opened = Self { file, gzip, bytes };
         peeked.map_err(|error| opened.unreadable(&error))?;
         Ok(opened)
@@ -59,19 +63,59 @@ impl<'a> Content<'a> {
         self.bad(match (self.gzip, error.kind()) {
             (true, ErrorKind::UnexpectedEof) => "is truncated: its gzip stream ends early".to_owned(),
             (true, ErrorKind::InvalidInput | ErrorKind::InvalidData) => format!("is corrupt: {error}"),
+            (true, ErrorKind::FileTooLarge) => error.to_string(),
             _ => format!("cannot be read: {error}"),
         })
+    }
+}
+
+/// A gzip stream that ends with an error when it grows beyond measure.
+struct Inflated<R> {
+    stream: MultiGzDecoder<Counted<R>>,
+    /// Bytes given out.
+    given: u64,
+}
+
+impl<R: Read> Inflated<R> {
+    fn new(source: R) -> Self {
+        Self { stream: MultiGzDecoder::new(Counted { source, taken: 0 }), given: 0 }
+    }
+}
+
+impl<R: Read> Read for Inflated<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n = self.stream.read(out)?;
+        self.given += n as u64;
+        if self.given > FREE && self.given / GROWTH > self.stream.get_ref().taken {
+            let why =
+                format!("decompresses to more than {GROWTH} times its size; if that is right, decompress it first");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+        }
+        Ok(n)
+    }
+}
+
+/// A source and how many bytes were taken from it.
+struct Counted<R> {
+    source: R,
+    taken: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n = self.source.read(out)?;
+        self.taken += n as u64;
+        Ok(n)
     }
 }
 
 /// Opens a file that was named by the user.
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     let bad = |why: String| Error::Data { file: path.display().to_string(), why };
-    let file = File::open(path).map_err(|error| bad(format!("cannot be opened: {error}")))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        return Err(bad("is a folder, a file was expected".to_owned()));
-    }
-    Ok(file)
+    input::open(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => bad(error.to_string()),
+        _ => bad(format!("cannot be opened: {error}")),
+    })
 }
 
 /// The SHA-256 of a file's content, in hex: of what gzip holds, as gzip programs differ in how they write the same thing.

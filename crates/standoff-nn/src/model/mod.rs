@@ -18,6 +18,9 @@ use std::ops::Range;
 /// below it nothing overflows.
 const MOST: usize = 1 << 31;
 
+/// The most layers of a model.
+const MOST_LAYERS: usize = 1000;
+
 /// Channels, height and width. A vector of n numbers is `n x 1 x 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -121,6 +124,9 @@ pub struct Model {
 impl Model {
     /// Checks that the layers fit, one after another; the error names the one that does not.
     pub fn new(input: Shape, layers: &[Layer]) -> Result<Self, Error> {
+        if layers.len() > MOST_LAYERS {
+            return Err(Error::Model(format!("has {} layers, at most {MOST_LAYERS} are possible", layers.len())));
+        }
         let input = input.checked().map_err(|why| Error::Model(format!("input {why}")))?;
         let mut model = Self { layers: layers.to_vec(), shapes: vec![input], views: Vec::new() };
         let (mut convs, mut denses) = (0, 0);

@@ -1,6 +1,6 @@
 //! Models written as text: `input = [1, 28, 28]` and `layers = ["conv(3, 5)", "tanh", "maxpool(2)", "flatten", "dense(10)"]`.
 
-use super::{Layer, Model, Shape};
+use super::{Layer, MOST_LAYERS, Model, Shape};
 use crate::Error;
 use standoff::error::nearest;
 use toml::{Table, Value};
@@ -17,9 +17,16 @@ const LAYERS: [(&str, usize, &str); 6] = [
 
 const KEYS: [&str; 2] = ["input", "layers"];
 
+/// The longest description, in bytes: more than any model of [`MOST_LAYERS`] layers needs.
+const MOST_TEXT: usize = 1 << 18;
+
 impl Model {
     /// Reads a description; the error names the key or the layer, and what is wrong with it.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
+        if text.len() > MOST_TEXT {
+            let why = format!("its description has {} bytes, at most {MOST_TEXT} are read", text.len());
+            return Err(Error::Model(why));
+        }
         let table: Table = text.parse().map_err(|e: toml::de::Error| Error::Model(e.to_string().trim_end().into()))?;
         Self::from_table(&table)
     }
@@ -34,6 +41,9 @@ impl Model {
         let written = table.get("layers").and_then(Value::as_array).ok_or_else(|| {
             Error::Model("needs `layers`, a list of strings such as [\"flatten\", \"dense(10)\"]".into())
         })?;
+        if written.len() > MOST_LAYERS {
+            return Err(Error::Model(format!("has {} layers, at most {MOST_LAYERS} are possible", written.len())));
+        }
         let mut layers = Vec::with_capacity(written.len());
         for (i, value) in written.iter().enumerate() {
             let refuse = |layer: &str, why| Error::Layer { index: i + 1, layer: layer.into(), why };
@@ -187,6 +197,16 @@ mod tests {
                 assert!(result.unwrap_err().to_string().contains("more than"), "{input} {layers}");
             }
         }
+    }
+
+    #[test]
+    fn a_million_layers_are_refused() {
+        let text = |n: usize| format!("input = [3]\nlayers = [{}\"dense(2)\"]", "\"tanh\", ".repeat(n));
+        assert!(refused(&text(1_000_000)).contains("bytes, at most"));
+        assert_eq!(refused(&text(1000)), "model: has 1001 layers, at most 1000 are possible");
+        assert_eq!(Model::from_toml(&text(999)).unwrap().layers().len(), 1000);
+        let many = vec![Layer::Tanh; 1_000_000];
+        assert!(Model::new(Shape::vector(3), &many).unwrap_err().to_string().contains("1000000 layers"));
     }
 
     fn any_layer() -> impl Strategy<Value = Layer> {

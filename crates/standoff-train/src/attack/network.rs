@@ -32,7 +32,7 @@ pub struct Network {
 impl Network {
     /// Reads a file for images of a shape. `named` is a preset or the file of a model, for weights that do not describe theirs.
     pub fn load(path: &Path, named: Option<&str>, images: Shape) -> Result<Self> {
-        let bytes = files::bytes(path, files::MAX_DATA)?;
+        let bytes = files::tensors(path)?;
         let wrong = |error: anyhow::Error| anyhow!("the model {} cannot be used: {error:#}", files::name(path));
         Self::from_bytes(&bytes, named, images).map_err(wrong)
     }
@@ -66,7 +66,7 @@ impl Network {
 fn candidate(name: &str, images: Shape, outputs: usize) -> Result<Model, Error> {
     let file = Path::new(name);
     if name.ends_with(".toml") || file.is_file() {
-        let text = files::text(file, "a model").map_err(|e| Error::Mismatch(format!("{e:#}")))?;
+        let text = files::description(file, "a model").map_err(|e| Error::Mismatch(format!("{e:#}")))?;
         return Model::from_toml(&text).map_err(|e| Error::Mismatch(format!("{}: {e}", files::name(file))));
     }
     Model::preset(name, images, outputs)

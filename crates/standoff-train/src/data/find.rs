@@ -1,12 +1,12 @@
 //! From what the user names to files: a dataset by name, a folder, or a file.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use standoff::error::nearest;
 use standoff_nn::data::{ImageData, ImageSet, sha256};
+use standoff_nn::input;
 
 use super::known::{Edition, FILES, KNOWN, Known};
 use super::places::Surroundings;
@@ -133,8 +133,7 @@ fn in_folder(path: &Path, usual: &'static Known) -> Result<Found> {
 /// An IDX file stands for its folder; anything else is a table.
 fn of_file(path: &Path, usual: &'static Known) -> Result<Source> {
     let mut head = Vec::new();
-    let open =
-        File::open(path).map_err(|error| anyhow!("cannot open {}: {}", files::name(path), files::plain(&error)))?;
+    let open = input::open(path).map_err(|error| files::unread(path, &error))?;
     // Gzip need not be valid to be recognised: the reader says what is wrong with it.
     open.take(4).read_to_end(&mut head).with_context(|| format!("cannot read {}", files::name(path)))?;
     let idx = head.starts_with(&[0, 0]) || (head.starts_with(&[0x1f, 0x8b]) && named_as_idx(path));

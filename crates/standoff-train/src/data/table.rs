@@ -46,7 +46,7 @@ impl Columns {
     /// Divides and prepares a sheet; `validation` is the share of rows to choose settings by.
     pub fn prepare(&self, sheet: &Sheet, validation: f64, seed: u64) -> Result<TableData> {
         if self.label.is_empty() {
-            let columns = sheet.columns().join(", ");
+            let columns = sheet.listed();
             return Err(anyhow!("which column is to be predicted? Name it with --label COLUMN (there are: {columns})"));
         }
         let options = TableOptions {

@@ -11,6 +11,7 @@ use super::lambda::Lambda;
 use super::results::{Results, RunResult};
 use super::task::FairTask;
 use super::train::{self, Spec};
+use crate::training::lock::RunLock;
 use crate::training::run::result;
 use crate::training::runs::{self, Load};
 use crate::training::{Control, Observer};
@@ -26,6 +27,8 @@ pub struct Experiment {
     pub out: PathBuf,
     /// Threads; 0 for all.
     pub threads: usize,
+    /// Held as long as the folder may be written.
+    pub lock: RunLock,
 }
 
 impl Experiment {

@@ -95,7 +95,7 @@ impl Inputs {
 impl Predictor {
     /// Reads a model that `standoff fair` wrote.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = files::bytes(path, files::MAX_DATA)?;
+        let bytes = files::tensors(path)?;
         Self::from_bytes(&bytes).map_err(|error| anyhow!("the model {} cannot be used: {error:#}", files::name(path)))
     }
 

@@ -139,7 +139,7 @@ impl FairTask {
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
         let file = Path::new(&config.model);
         let model = if config.model.ends_with(".toml") || file.is_file() {
-            let text = files::text(file, "a model")?;
+            let text = files::description(file, "a model")?;
             Model::from_toml(&text).with_context(|| format!("`{}`", file.display()))?
         } else {
             Model::preset(&config.model, train.input(), outputs)?

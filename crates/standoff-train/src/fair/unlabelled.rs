@@ -69,7 +69,7 @@ impl UnlabelledData {
         let missing = missing(preprocessing, &sheet);
         if missing.len() > 1 {
             let list: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
-            let (file, has) = (files::name(path), sheet.columns().join(", "));
+            let (file, has) = (files::name(path), sheet.listed());
             bail!("{file} has no columns {}, which the model needs (it has: {has})", list.join(", "));
         }
         let (table, notes) = preprocessing.encode(&sheet)?;

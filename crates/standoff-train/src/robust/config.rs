@@ -165,7 +165,7 @@ impl RobustConfig {
 
     /// An experiment file.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::parse(&files::text(path, "an experiment")?, &path.display().to_string())
+        Self::parse(&files::description(path, "an experiment")?, &path.display().to_string())
     }
 
     /// Reads the text of an experiment file; its name is for errors.

@@ -57,7 +57,7 @@ impl RobustTask {
     pub fn new(config: &RobustConfig, train: Labelled, classes: Vec<String>) -> Result<Self> {
         let file = Path::new(&config.model);
         let model = if config.model.ends_with(".toml") || file.is_file() {
-            Model::from_toml(&files::text(file, "a model")?).with_context(|| format!("`{}`", file.display()))?
+            Model::from_toml(&files::description(file, "a model")?).with_context(|| format!("`{}`", file.display()))?
         } else {
             Model::preset(&config.model, train.input(), classes.len())?
         };

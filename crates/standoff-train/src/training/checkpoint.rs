@@ -94,7 +94,7 @@ impl Checkpoint {
 
     /// Reads a file, and refuses one that is not what was written.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = files::bytes(path, files::MAX_DATA)?;
+        let bytes = files::tensors(path)?;
         Self::parse(&bytes).with_context(|| format!("the checkpoint {} cannot be used", files::name(path)))
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 
+use super::lock::{self, RunLock};
 use super::machine;
 use crate::files;
 
@@ -29,15 +30,19 @@ pub const ROBUST: FolderKind = FolderKind { name: "robust", ..FAIR };
 /// Attacks.
 pub const ATTACK: FolderKind = FolderKind { name: "attack", mark: "results.json", resume: "" };
 
-/// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one.
-pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<PathBuf> {
+/// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one. It is
+/// locked before anything in it is looked at.
+pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<(PathBuf, RunLock)> {
     let make = |path: &Path| {
         fs::create_dir_all(path)
             .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
     };
     if let Some(path) = named {
+        make(path)?;
+        let lock = RunLock::take(path)?;
         sweep(path);
-        let taken = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let taken = entries.filter(|entry| entry.file_name() != lock::FILE).count() > 0;
         if taken && !force {
             let resume = match kind.resume {
                 "" => String::new(),
@@ -48,14 +53,13 @@ pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<PathBu
         if taken {
             clear(path, kind)?;
         }
-        make(path)?;
-        return Ok(path.to_owned());
+        return Ok((path.to_owned(), lock));
     }
     make(Path::new("runs"))?;
     for n in 1..100_000 {
         let path = PathBuf::from(format!("runs/{}-{n}", kind.name));
         match fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
+            Ok(()) => return RunLock::take(&path).map(|lock| (path, lock)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => bail!("cannot make the folder {}: {}", files::name(&path), files::plain(&e)),
         }
@@ -69,14 +73,15 @@ pub fn begin(folder: &Path, config: &str) -> Result<()> {
     machine::save(folder)
 }
 
-/// The configuration of a run that goes on.
-pub fn resumed<C>(folder: &Path, open: impl Fn(&Path) -> Result<C>) -> Result<C> {
+/// The configuration of a run that goes on, and the lock of its folder.
+pub fn resumed<C>(folder: &Path, open: impl Fn(&Path) -> Result<C>) -> Result<(C, RunLock)> {
     let path = folder.join(CONFIG);
     if !path.is_file() {
         bail!("{} is no run: it has no {CONFIG}", files::name(folder));
     }
+    let lock = RunLock::take(folder)?;
     sweep(folder);
-    open(&path)
+    Ok((open(&path)?, lock))
 }
 
 /// Removes what a killed process left half written. What cannot be removed stays, and harms nothing.
@@ -166,7 +171,7 @@ mod tests {
         assert!(refused(false).contains("--force") && refused(true).contains("overwrites those only"));
         write(CONFIG);
         assert!(refused(false).contains("not empty"));
-        assert_eq!(new(Some(&run), FAIR, true).expect("cleared"), run);
+        assert_eq!(new(Some(&run), FAIR, true).expect("cleared").0, run);
         assert_eq!(left(&run), ["thesis.txt"]);
     }
 

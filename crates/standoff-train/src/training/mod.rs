@@ -5,6 +5,7 @@ pub mod control;
 pub mod curve;
 mod events;
 pub mod folder;
+pub mod lock;
 mod log;
 pub mod machine;
 mod observe;

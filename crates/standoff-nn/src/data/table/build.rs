@@ -208,11 +208,12 @@ fn learn(
     if let Some(twice) = asked.and_then(twice) {
         return Err(sheet.bad(format!("column `{twice}` is named twice among the features")));
     }
+    let categorical: BTreeSet<&String> = options.categorical.iter().collect();
     let all: Vec<String> = sheet.columns().iter().filter(|name| **name != options.label).cloned().collect();
     let mut columns = Vec::new();
     for name in asked.unwrap_or(&all) {
         let c = sheet.column(name)?;
-        let chosen = options.categorical.contains(name);
+        let chosen = categorical.contains(name);
         match looks(sheet, c, rows) {
             Looks::Empty => warnings.push(format!("column `{name}` holds nothing and is left out")),
             _ if asked.is_none() && counts_rows(sheet, c) => {

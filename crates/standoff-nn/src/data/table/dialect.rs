@@ -31,6 +31,12 @@ pub(super) fn delimiter(text: &str) -> u8 {
     best.1
 }
 
+/// The most columns that the first line can have, whatever parts them.
+pub(super) fn widest(text: &str) -> usize {
+    let line = text.trim_start().bytes().take_while(|b| !matches!(b, b'\n' | b'\r'));
+    1 + line.filter(|b| DELIMITERS.contains(b)).count()
+}
+
 /// The first rows that are not blank.
 pub(super) fn sample(text: &str, delimiter: u8) -> Vec<StringRecord> {
     // What is not readable is reported by whoever reads it all.

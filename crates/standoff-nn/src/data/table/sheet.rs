@@ -1,5 +1,6 @@
 //! A CSV file as it stands: named columns of text, and the line of each row.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -7,18 +8,28 @@ use csv::StringRecord;
 use standoff::error::nearest;
 
 use super::super::content::{self, Content};
-use super::dialect::{decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, reader, sample};
+use super::dialect::{decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, reader, sample, widest};
 use super::value;
 use crate::Error;
 
 /// The largest file, decompressed.
 const LIMIT: u64 = 4 << 30;
+/// How much is read before it is looked at.
+const CHUNK: u64 = 1 << 20;
+/// The most columns: far above what can be learnt from.
+const MOST_COLUMNS: usize = 1 << 20;
+/// The most cells.
+const MOST_CELLS: usize = 1 << 28;
+/// The most columns that a message lists.
+const LISTED: usize = 30;
 
 /// The cells of a CSV file as text, by row and column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sheet {
     file: String,
     columns: Vec<String>,
+    /// The place of each column by its name.
+    places: BTreeMap<String, usize>,
     comma: bool,
     /// All cells behind one another.
     text: String,
@@ -38,12 +49,17 @@ impl Sheet {
     pub fn read(file: &str, source: impl Read, header: Option<bool>) -> Result<Self, Error> {
         let text = text_of(file, source)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        if widest(text) > MOST_COLUMNS {
+            let why = format!("has more than {MOST_COLUMNS} columns in its first line");
+            return Err(Error::Data { file: file.to_owned(), why });
+        }
         let delimiter = delimiter(text);
         let comma = decimal_comma(delimiter);
         let header = header.unwrap_or_else(|| has_header(&sample(text, delimiter), comma));
         let mut sheet = Self {
             file: file.to_owned(),
             columns: Vec::new(),
+            places: BTreeMap::new(),
             comma,
             text: String::with_capacity(text.len()),
             ends: Vec::new(),
@@ -82,7 +98,7 @@ impl Sheet {
         for (i, cell) in row.iter().enumerate() {
             let name = if header { cell.trim().to_owned() } else { String::new() };
             let name = if name.is_empty() { format!("c{}", i + 1) } else { name };
-            if self.columns.contains(&name) {
+            if self.places.insert(name.clone(), i).is_some() {
                 return Err(self.bad(format!("has two columns named `{name}`")));
             }
             self.columns.push(name);
@@ -96,6 +112,9 @@ impl Sheet {
             let open = row.iter().any(|cell| cell.contains('\n'));
             let hint = if open { "; is a quote left open there?" } else { "" };
             return Err(self.bad(format!("line {line} has {} cells, the first row has {want}{hint}", row.len())));
+        }
+        if self.ends.len() + want > MOST_CELLS {
+            return Err(self.bad(format!("has more than {MOST_CELLS} cells")));
         }
         for cell in row.iter().take(want) {
             self.text.push_str(cell.trim());
@@ -137,13 +156,22 @@ impl Sheet {
         self.position(name).ok_or_else(|| {
             let known = self.columns.iter().map(String::as_str);
             let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-            self.bad(format!("has no column `{name}`{hint} (it has: {})", self.columns.join(", ")))
+            self.bad(format!("has no column `{name}`{hint} (it has: {})", self.listed()))
         })
     }
 
     /// The place of a column, if there is such a one.
     pub fn position(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column == name)
+        self.places.get(name).copied()
+    }
+
+    /// The names of the columns for a message; the first of them where there are many.
+    pub fn listed(&self) -> String {
+        let shown = self.columns.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        match self.columns.len().saturating_sub(LISTED) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
     }
 
     /// Whether `2,5` is a number here.
@@ -179,15 +207,22 @@ impl Sheet {
 fn text_of(file: &str, source: impl Read) -> Result<String, Error> {
     let mut content = Content::open(file, source)?;
     let mut bytes = Vec::new();
-    content.read(LIMIT + 1, &mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(content.bad(format!("is larger than {} GB", LIMIT >> 30)));
-    }
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(content.bad("is text in UTF-16; save it as UTF-8"));
-    }
-    if bytes.contains(&0) {
-        return Err(content.bad("is not text: it has a zero byte"));
+    loop {
+        let before = bytes.len();
+        content.read(CHUNK, &mut bytes)?;
+        if bytes.len() == before {
+            break;
+        }
+        if bytes.len() as u64 > LIMIT {
+            return Err(content.bad(format!("is larger than {} GB", LIMIT >> 30)));
+        }
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(content.bad("is text in UTF-16; save it as UTF-8"));
+        }
+        // What is no text is not read to its end.
+        if bytes[before..].contains(&0) {
+            return Err(content.bad("is not text: it has a zero byte"));
+        }
     }
     String::from_utf8(bytes).map_err(|error| {
         let upto = error.utf8_error().valid_up_to();

@@ -12,7 +12,7 @@ mod tests;
 pub use format::{Tensor, encode, write_atomically};
 
 use super::Model;
-use crate::Error;
+use crate::{Error, input};
 use safetensors::{SafeTensors, tensor::TensorView};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,12 +94,12 @@ impl Weights {
 
     /// Reads a file that carries its model.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        Self::from_bytes(&std::fs::read(path).map_err(|e| at(path, &e))?).map_err(|e| name_file(path, e))
+        Self::from_bytes(&input::read_tensors(path).map_err(|e| at(path, &e))?).map_err(|e| name_file(path, e))
     }
 
     /// Reads a file for a model, wherever it comes from.
     pub fn load_for(model: &Model, path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|e| at(path, &e))?;
+        let bytes = input::read_tensors(path).map_err(|e| at(path, &e))?;
         Self::from_bytes_for(model, &bytes).map_err(|e| name_file(path, e))
     }
 }
