@@ -20,6 +20,9 @@ use crate::game::PyGame;
 use crate::progress::SignalPoll;
 use crate::watch::Watch;
 
+/// A game of Python functions: its name, itself, and its start.
+type OwnGame = (String, Py<PyGame>, Vec<f64>, Vec<f64>);
+
 /// What every entry gets, and who runs.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -30,7 +33,7 @@ pub(crate) struct Wish {
     /// Names, texts and folders of games from files.
     files: Vec<(String, String, std::path::PathBuf)>,
     /// Names, games and starts of games of Python functions.
-    own: Vec<(String, Py<PyGame>, Vec<f64>, Vec<f64>)>,
+    own: Vec<OwnGame>,
     eps: Vec<f64>,
     max_grads: u64,
     noise: f64,

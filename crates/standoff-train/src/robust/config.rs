@@ -185,7 +185,7 @@ impl RobustConfig {
             bail!("measure_every is {every}: want a positive number");
         }
         let eps = self.eps;
-        if !(eps >= 0.0 && eps <= 1.0) {
+        if !(0.0..=1.0).contains(&eps) {
             bail!("eps is {eps}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)");
         }
         let natural = self.method == Method::Natural || self.method == Method::Ibp;
