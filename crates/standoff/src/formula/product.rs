@@ -171,7 +171,8 @@ impl Pass for Dots<'_> {
     #[inline(always)]
     fn run(self) {
         let k = self.b.len();
-        for (rows, c) in self.rows.chunks(BLOCK * k).zip(self.out.chunks_mut(BLOCK)) {
+        for (i, (rows, c)) in self.rows.chunks(BLOCK * k).zip(self.out.chunks_mut(BLOCK)).enumerate() {
+            simd::fetch_ahead(self.rows, (i + 1) * BLOCK * k, BLOCK * k);
             if c.len() == BLOCK {
                 c.copy_from_slice(&dots(rows, self.b));
             } else {
@@ -224,6 +225,7 @@ impl Pass for Combination<'_> {
         let (blocks, rest) = t.as_chunks::<BLOCK>();
         for (i, [t0, t1, t2, t3]) in blocks.iter().enumerate() {
             let row: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[(BLOCK * i + r) * stride..][..n]);
+            (BLOCK..2 * BLOCK).for_each(|r| simd::fetch_ahead(rows, (BLOCK * i + r) * stride, n));
             for j in 0..n {
                 into[j] += (t0 * row[0][j] + t1 * row[1][j]) + (t2 * row[2][j] + t3 * row[3][j]);
             }
