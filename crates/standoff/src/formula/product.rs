@@ -15,7 +15,7 @@ use crate::threads::Team;
 const SHARED: usize = 1 << 17;
 /// Multiplications that are worth a thread's while.
 const PIECE: usize = 1 << 15;
-/// Most parts of a sum over rows.
+/// Most parts of a sum over rows, and most pieces of other products.
 const MOST_PARTS: usize = 32;
 /// The longest sum (in entries of the result) that is cut into parts; a longer one is cut by its entries.
 const WIDE: usize = 4096;
@@ -33,6 +33,12 @@ pub(super) fn is_worth_sharing(Product { m, k, n }: Product) -> bool {
     m * k * n >= SHARED
 }
 
+/// Multiplications that a thread takes at a time, where the results do not depend on it.
+fn piece(Product { m, k, n }: Product) -> usize {
+    let share = m * k * n / MOST_PARTS;
+    if share > PIECE { share } else { PIECE }
+}
+
 /// Numbers of scratch that a product needs, forward or backward.
 pub(super) fn scratch(Product { m, k, n }: Product) -> usize {
     let room = |cut: Cut, width: usize| if cut.parts > 1 { cut.parts * width } else { 0 };
@@ -47,14 +53,14 @@ pub(super) fn forward(lengths: Product, a: &[f64], b: &[f64], out: &mut [f64], w
     assert_eq!((a.len(), b.len(), out.len()), (m * k, k * n, m * n));
     let team = work.team.if_worth(is_worth_sharing(lengths));
     if n == 1 {
-        team.parts(out, BLOCK * PIECE.div_ceil(BLOCK * k), &|start, c| {
+        team.parts(out, BLOCK * piece(lengths).div_ceil(BLOCK * k), &|start, c| {
             simd::run(Dots { rows: &a[start * k..(start + c.len()) * k], b, out: c });
         });
     } else if m == 1 {
         out.fill(0.0);
         add_combination(a, b, out, work);
     } else {
-        team.parts(out, n * PIECE.div_ceil(k * n), &|start, c| {
+        team.parts(out, n * piece(lengths).div_ceil(k * n), &|start, c| {
             for (row, c) in a[start / n * k..].chunks_exact(k).zip(c.chunks_exact_mut(n)) {
                 c.fill(0.0);
                 combine(row, b, c);
@@ -68,14 +74,14 @@ pub(super) fn pull_first(lengths: Product, b: &[f64], g: &[f64], into: &mut [f64
     let Product { m, k, n } = lengths;
     let team = work.team.if_worth(is_worth_sharing(lengths));
     if m == 1 && n > 1 {
-        team.parts(into, PIECE.div_ceil(n), &|start, into| {
+        team.parts(into, piece(lengths).div_ceil(n), &|start, into| {
             for (o, row) in into.iter_mut().zip(b[start * n..].chunks_exact(n)) {
                 *o += dot(g, row);
             }
         });
         return;
     }
-    team.parts(into, k * PIECE.div_ceil(k * n), &|start, into| {
+    team.parts(into, k * piece(lengths).div_ceil(k * n), &|start, into| {
         for (row, gi) in into.chunks_exact_mut(k).zip(g[start / k * n..].chunks_exact(n)) {
             if n == 1 {
                 add_scaled(gi[0], b, row);
