@@ -378,7 +378,6 @@ fn the_zoo_has_no_wrong_curvature_at_its_solutions_but_where_it_is_known() {
         })
         .map(|entry| entry.name)
         .collect();
-    eprintln!("{wrong:?}");
     assert!(wrong.contains(&"second-order"), "{wrong:?}");
     assert!(!wrong.contains(&"rps") && !wrong.contains(&"trap") && !wrong.contains(&"kink"), "{wrong:?}");
 }

@@ -39,7 +39,8 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     let y = player(&document, Reach::Y, &mut source, (&mut graph, &mut scope))?;
     let entries: Vec<_> = source.into_entries().collect();
     let mut optional: Vec<_> = entries.iter().map(|(entry, ..)| (entry.clone(), "data")).collect();
-    let batched: Vec<_> = entries.iter().filter(|_| document.field("batch").is_some()).cloned().collect();
+    let kept = entries.iter().filter(|_| document.field("batch").is_some());
+    let batched: Vec<_> = kept.map(|(entry, array, _)| (entry.clone(), array.clone())).collect();
     entries.into_iter().for_each(|(entry, array, used)| scope.data(&entry, array, used));
     for (entry, field) in section(&document, "define")? {
         let id = expression(&field, &mut graph, &mut scope)?;
@@ -56,7 +57,7 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     graph.release(|i| needed[i] || exactly[i]);
     let tape = Tape::compile(&mut graph, root, &needed);
     Ok(FormulaGame {
-        batch: batch(&document, batched.into_iter().map(|(entry, array, _)| (entry, array)).collect(), [&x, &y])?,
+        batch: batch(&document, &batched, [&x, &y])?,
         name: words("name")?,
         description: words("description")?,
         objective: objective.string()?.to_owned(),
@@ -167,7 +168,7 @@ fn scalar(field: &Field<'_>, graph: &mut Graph, scope: &mut Scope) -> Result<Id,
 }
 
 /// The table `[batch]`: which arrays' rows are drawn, how many, from which seed.
-fn batch(document: &Table<'_>, arrays: Vec<(String, Array)>, players: [&Player; 2]) -> Result<Option<Batch>, Error> {
+fn batch(document: &Table<'_>, arrays: &[(String, Array)], players: [&Player; 2]) -> Result<Option<Batch>, Error> {
     let Some(field) = document.field("batch") else { return Ok(None) };
     let table = field.table("a table, such as { over = [\"A\", \"b\"], size = 64 }")?;
     table.only(&["over", "size", "seed", "both"])?;
@@ -196,9 +197,9 @@ fn batch(document: &Table<'_>, arrays: Vec<(String, Array)>, players: [&Player; 
         },
     };
     let both = table.field("both").map(|both| both.boolean()).transpose()?.unwrap_or(false);
-    let (graph, root, data) = objective_on_rows(document, &arrays, players, (&names, rows))?;
+    let (graph, root, data) = objective_on_rows(document, arrays, players, (&names, rows))?;
     batch::check(&graph, root, &data).map_err(|why| field.fault(why))?;
-    let (mut graph, root, _) = objective_on_rows(document, &arrays, players, (&names, size))
+    let (mut graph, root, _) = objective_on_rows(document, arrays, players, (&names, size))
         .map_err(|error| field.fault(format!("does not fit an objective on {size} rows: {error}")))?;
     let needed = tape::needed(&graph, root);
     let tape = Tape::compile(&mut graph, root, &needed);

@@ -145,9 +145,9 @@ fn project_ball<R: Real>(ball: &Ball<R>, v: &mut [R], d: &[R]) {
     for _ in 0..60 {
         let middle = (low * high).sqrt();
         if length(middle) > radius {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
         if high <= low * (1.0 + 1e-14) {
             break;
