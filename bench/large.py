@@ -19,6 +19,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import subprocess
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -107,12 +108,19 @@ class Standoff:
         return [float(s) for s in self.ask(f"time {count}").strip("[]").split(",")]
 
 
+WATCH = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
 def peak_memory(folder: Path) -> float:
-    """The peak memory of `standoff solve`, in bytes."""
+    """The peak memory of `standoff solve`, in bytes. A small process starts it, because Linux counts the memory of the process that
+    starts a program as the program's own, and this one holds the data too."""
     command = [RELEASE / "standoff", "solve", folder / "game.toml", "--eps", "1e-3", "--max-grads", "400"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    return usage.ru_maxrss * 1024
+    watched = subprocess.run([sys.executable, "-c", WATCH, *command], stdout=subprocess.PIPE, text=True, check=True)
+    return int(watched.stdout) * 1024
 
 
 def main() -> None:

@@ -89,7 +89,10 @@ struct Extremes {
     convex_y: f64,
     convex_x: f64,
     concave_x: f64,
+    /// Whether a point was visited, and whether one showed curvature in x and in y.
     any: bool,
+    any_x: bool,
+    any_y: bool,
     g_max: f64,
     delta: f64,
     lowest_g: f64,
@@ -136,27 +139,30 @@ impl<'g, G: Game> Sampler<'g, G> {
 
     fn visit_one(&mut self) {
         let z = self.point();
-        let (l11, low_x, high_x) = self.curvature(&z, true);
-        let (l22, _, high_y) = self.curvature(&z, false);
+        let (l11, in_x) = self.curvature(&z, true);
+        let (l22, in_y) = self.curvature(&z, false);
         let cross = self.cross(&z);
         let s = &mut self.seen;
         s.l11 = s.l11.max(l11);
         s.l22 = s.l22.max(l22);
         s.l12 = s.l12.max(cross);
-        if s.any {
-            s.convex_x = s.convex_x.max(high_x);
-            s.concave_x = s.concave_x.min(low_x);
-            s.convex_y = s.convex_y.max(high_y);
-        } else {
-            (s.convex_x, s.concave_x, s.convex_y) = (high_x, low_x, high_y);
+        // Points outside the domain of f, where gradients are not finite, show nothing.
+        if let Some((low, high)) = in_x {
+            s.convex_x = if s.any_x { s.convex_x.max(high) } else { high };
+            s.concave_x = if s.any_x { s.concave_x.min(low) } else { low };
+            s.any_x = true;
+        }
+        if let Some((_, high)) = in_y {
+            s.convex_y = if s.any_y { s.convex_y.max(high) } else { high };
+            s.any_y = true;
         }
         s.any = true;
         self.climb(&z);
     }
 
-    /// Largest |eigenvalue|, and the extreme eigenvalues met, of the second derivative in one player, by power iteration
+    /// Largest |eigenvalue|, and the extreme eigenvalues met (if any), of the second derivative in one player, by power iteration
     /// on differences of gradients.
-    fn curvature(&mut self, z: &Point<G::Real>, along_x: bool) -> (f64, f64, f64) {
+    fn curvature(&mut self, z: &Point<G::Real>, along_x: bool) -> (f64, Option<(f64, f64)>) {
         let n = if along_x { z.x.len() } else { z.y.len() };
         let (mut size, mut low, mut high) = (0.0_f64, f64::INFINITY, f64::NEG_INFINITY);
         for shift_sign in [0.0, 1.0, -1.0] {
@@ -179,7 +185,7 @@ impl<'g, G: Game> Sampler<'g, G> {
                 d = next;
             }
         }
-        if low > high { (size, 0.0, 0.0) } else { (size, low, high) }
+        (size, (low <= high).then_some((low, high)))
     }
 
     /// The norm of the mixed second derivative.

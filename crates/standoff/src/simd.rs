@@ -177,6 +177,24 @@ pub(crate) fn run<P: Pass>(pass: P) -> P::Output {
     Isa::detect().dispatch(Same(pass))
 }
 
+/// Asks for numbers that will be read soon, from `start` on; a place beyond the end is ignored. It changes no result.
+#[inline(always)]
+pub(crate) fn fetch_ahead(numbers: &[f64], start: usize, count: usize) {
+    /// Numbers per line of the cache.
+    const LINE: usize = 8;
+    let Some(soon) = numbers.get(start..numbers.len().min(start + count)) else { return };
+    for line in soon.chunks(LINE) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the address is one of a slice, every x86-64 has the instruction, and it only touches the cache.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = line;
+    }
+}
+
 /// Runs a pass with the registers that every machine has.
 #[cfg(test)]
 pub(crate) fn narrow<P: Pass>(pass: P) -> P::Output {

@@ -120,7 +120,7 @@ fn settings_outside_their_range() {
         ("--eps", "-1", "greater than 0"),
         ("--eps", "nan", "finite"),
         ("--eps", "small", "not a number"),
-        ("--radius", "inf", "finite"),
+        ("--radius", "nan", "finite"),
         ("--max-grads", "1.5", "whole number"),
         ("--max-iters", "many", "whole number"),
         ("--time-limit", "0", "greater than 0"),

@@ -39,8 +39,8 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     let y = player(&document, Reach::Y, &mut source, (&mut graph, &mut scope))?;
     let entries: Vec<_> = source.into_entries().collect();
     let mut optional: Vec<_> = entries.iter().map(|(entry, ..)| (entry.clone(), "data")).collect();
-    let batched = entries.iter().filter(|_| document.field("batch").is_some());
-    let batched: Vec<(String, Array)> = batched.map(|(entry, array, _)| (entry.clone(), array.clone())).collect();
+    let kept = entries.iter().filter(|_| document.field("batch").is_some());
+    let batched: Vec<_> = kept.map(|(entry, array, _)| (entry.clone(), array.clone())).collect();
     entries.into_iter().for_each(|(entry, array, used)| scope.data(&entry, array, used));
     for (entry, field) in section(&document, "define")? {
         let id = expression(&field, &mut graph, &mut scope)?;

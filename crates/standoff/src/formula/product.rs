@@ -15,7 +15,7 @@ use crate::threads::Team;
 const SHARED: usize = 1 << 17;
 /// Multiplications that are worth a thread's while.
 const PIECE: usize = 1 << 15;
-/// Most parts of a sum over rows.
+/// Most parts of a sum over rows, and most pieces of other products.
 const MOST_PARTS: usize = 32;
 /// The longest sum (in entries of the result) that is cut into parts; a longer one is cut by its entries.
 const WIDE: usize = 4096;
@@ -33,6 +33,12 @@ pub(super) fn is_worth_sharing(Product { m, k, n }: Product) -> bool {
     m * k * n >= SHARED
 }
 
+/// Multiplications that a thread takes at a time, where the results do not depend on it.
+fn piece(Product { m, k, n }: Product) -> usize {
+    let share = m * k * n / MOST_PARTS;
+    if share > PIECE { share } else { PIECE }
+}
+
 /// Numbers of scratch that a product needs, forward or backward.
 pub(super) fn scratch(Product { m, k, n }: Product) -> usize {
     let room = |cut: Cut, width: usize| if cut.parts > 1 { cut.parts * width } else { 0 };
@@ -47,14 +53,14 @@ pub(super) fn forward(lengths: Product, a: &[f64], b: &[f64], out: &mut [f64], w
     assert_eq!((a.len(), b.len(), out.len()), (m * k, k * n, m * n));
     let team = work.team.if_worth(is_worth_sharing(lengths));
     if n == 1 {
-        team.parts(out, BLOCK * PIECE.div_ceil(BLOCK * k), &|start, c| {
+        team.parts(out, BLOCK * piece(lengths).div_ceil(BLOCK * k), &|start, c| {
             simd::run(Dots { rows: &a[start * k..(start + c.len()) * k], b, out: c });
         });
     } else if m == 1 {
         out.fill(0.0);
         add_combination(a, b, out, work);
     } else {
-        team.parts(out, n * PIECE.div_ceil(k * n), &|start, c| {
+        team.parts(out, n * piece(lengths).div_ceil(k * n), &|start, c| {
             for (row, c) in a[start / n * k..].chunks_exact(k).zip(c.chunks_exact_mut(n)) {
                 c.fill(0.0);
                 combine(row, b, c);
@@ -68,14 +74,14 @@ pub(super) fn pull_first(lengths: Product, b: &[f64], g: &[f64], into: &mut [f64
     let Product { m, k, n } = lengths;
     let team = work.team.if_worth(is_worth_sharing(lengths));
     if m == 1 && n > 1 {
-        team.parts(into, PIECE.div_ceil(n), &|start, into| {
+        team.parts(into, piece(lengths).div_ceil(n), &|start, into| {
             for (o, row) in into.iter_mut().zip(b[start * n..].chunks_exact(n)) {
                 *o += dot(g, row);
             }
         });
         return;
     }
-    team.parts(into, k * PIECE.div_ceil(k * n), &|start, into| {
+    team.parts(into, k * piece(lengths).div_ceil(k * n), &|start, into| {
         for (row, gi) in into.chunks_exact_mut(k).zip(g[start / k * n..].chunks_exact(n)) {
             if n == 1 {
                 add_scaled(gi[0], b, row);
@@ -171,7 +177,8 @@ impl Pass for Dots<'_> {
     #[inline(always)]
     fn run(self) {
         let k = self.b.len();
-        for (rows, c) in self.rows.chunks(BLOCK * k).zip(self.out.chunks_mut(BLOCK)) {
+        for (i, (rows, c)) in self.rows.chunks(BLOCK * k).zip(self.out.chunks_mut(BLOCK)).enumerate() {
+            simd::fetch_ahead(self.rows, (i + 1) * BLOCK * k, BLOCK * k);
             if c.len() == BLOCK {
                 c.copy_from_slice(&dots(rows, self.b));
             } else {
@@ -224,6 +231,7 @@ impl Pass for Combination<'_> {
         let (blocks, rest) = t.as_chunks::<BLOCK>();
         for (i, [t0, t1, t2, t3]) in blocks.iter().enumerate() {
             let row: [&[f64]; BLOCK] = std::array::from_fn(|r| &rows[(BLOCK * i + r) * stride..][..n]);
+            (BLOCK..2 * BLOCK).for_each(|r| simd::fetch_ahead(rows, (BLOCK * i + r) * stride, n));
             for j in 0..n {
                 into[j] += (t0 * row[0][j] + t1 * row[1][j]) + (t2 * row[2][j] + t3 * row[3][j]);
             }

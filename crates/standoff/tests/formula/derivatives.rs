@@ -1,7 +1,7 @@
 //! Every operator and function against central differences, in x and in y, at many points.
 
 use standoff::formula::FormulaGame;
-use standoff::{Game, Need};
+use standoff::{Game, Need, Point, Proof, certify};
 
 use crate::{around, read};
 
@@ -178,4 +178,35 @@ fn negative_zero_is_another_point() {
     game.fix(&[0.0; 4], Need::Values);
     assert_eq!(game.value(&[0.0; 4]), f64::INFINITY);
     assert_eq!(game.value(&[-0.0, 0.0, 0.0, 0.0]), f64::NEG_INFINITY);
+}
+
+#[test]
+fn every_operation_on_vectors_is_certified_with_tight_bounds() {
+    let each =
+        ["sin", "cos", "tan", "exp", "abs", "tanh", "sigmoid", "softplus", "expm1", "relu", "sinh", "cosh", "atan"];
+    let positive = ["log", "sqrt", "log1p"].map(|f| format!("sum({f}(3 + x*y)) + x @ y"));
+    let folds = ["sum", "mean", "norm", "max", "min", "logsumexp"].map(|f| format!("{f}((0.1 * x) * y) - sum(y^2)"));
+    let others = [
+        "sum(-(x * x)) + y @ x",
+        "sum((x - y) * (x + y) / (3 + x))",
+        "sum((0.1 * x) / (0.3 + (2 + y)))",
+        "sum((2 + x)^y) - sum(0.3^x)",
+        "sum((2 + x)^3 / (2 + y)^2)",
+        "sum(max(x, y)) - sum(min(x, 0.1 * y))",
+        "sum(x * sum(y)) / (2 + x[0])",
+        "(x * 2) @ (y * 3) + x[0:3] @ y[1:4]",
+        "sum(relu(x - y) * abs(x + y))",
+    ];
+    let z = Point::new(&[0.3, -0.2, 0.7, 0.1], &[-0.4, 0.9, 0.25, -0.6]);
+    let objectives = each.map(|f| format!("sum({f}(x + y)) + sum({f}(x))"));
+    for objective in objectives.into_iter().chain(positive).chain(folds).chain(others.map(String::from)) {
+        let side = "dim = 4\nlower = -1\nupper = 1";
+        let text = format!("objective = '{objective}'\n[min.x]\n{side}\n[max.y]\n{side}\n");
+        let mut game = FormulaGame::from_toml(&text, &mut |_| Err("no files".into())).expect(&objective);
+        let found = certify(&mut game, &z, 1.0);
+        assert_eq!(found.proof, Proof::Rigorous, "{objective}");
+        for gap in [found.x, found.y] {
+            assert!(gap.upper - gap.lower <= 1e-12 * (1.0 + gap.upper), "{objective}: {gap:?}");
+        }
+    }
 }

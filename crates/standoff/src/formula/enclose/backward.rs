@@ -13,6 +13,31 @@ const MOST_DIRECTIONS: usize = 128;
 /// Where a pass begins: steps, entries and their adjoints.
 type Start<T> = Vec<(usize, usize, T)>;
 
+/// A step on the way back.
+#[derive(Clone, Copy)]
+struct PulledStep {
+    op: Op,
+    at: usize,
+    operands: [usize; 2],
+    /// Which operands reach the player's variables.
+    reached: [bool; 2],
+}
+
+/// Which numbers a pass back through an operation reads: those of its operands and of its result. `moves` says which operands depend
+/// on a variable. Nothing else may be read: it is gone.
+pub(super) fn reads(op: Op, moves: [bool; 2]) -> [bool; 3] {
+    match op {
+        Op::Each(Unary::Neg) | Op::Pair(Binary::Add | Binary::Sub) => [false; 3],
+        Op::Each(Unary::Tan | Unary::Exp | Unary::Sqrt) => [false, false, true],
+        Op::Each(_) | Op::Power(_) => [true, false, false],
+        Op::Pair(Binary::Mul) | Op::Product(_) => [moves[1], moves[0], false],
+        Op::Pair(Binary::Div) => [moves[1], true, false],
+        Op::Pair(Binary::Pow | Binary::Max | Binary::Min) => [true, true, false],
+        Op::Fold(Reduce::Sum | Reduce::Mean) | Op::View(_) => [false; 3],
+        Op::Fold(_) => [true, false, true],
+    }
+}
+
 impl<T: Number> Values<'_, T> {
     /// The gradient of a player, with the slopes given at kinks that are met exactly.
     pub(super) fn gradient(&self, player: Reach, given: &[KinkSlope]) -> EnclosedGradient {
@@ -71,57 +96,82 @@ impl<T: Number> Values<'_, T> {
                 continue;
             }
             let g = std::mem::take(&mut adjoints[at]);
-            match &steps[at].origin {
-                Origin::Variable(_, range) => {
+            match steps[at].origin {
+                Origin::Variable(_, ref range) => {
                     gradient[range.clone()].iter_mut().zip(&g).for_each(|(o, g)| *o = o.plus(*g));
                 }
                 Origin::Constant(_) => {}
-                Origin::Apply(op, [a, b]) => self.pull(*op, (at, *a, *b), &g, &mut adjoints, kinks),
+                Origin::Apply(op, operands) => {
+                    let reached = operands.map(|operand| steps[operand].reach.has(player));
+                    self.pull(PulledStep { op, at, operands, reached }, g, &mut adjoints, kinks);
+                }
             }
         }
         gradient
     }
 
-    /// Adds to the adjoints of the operands `a` and `b` what flows back from `g`, the adjoint of step `at`.
-    fn pull(&self, op: Op, (at, a, b): (usize, usize, usize), g: &[T], adjoints: &mut [Vec<T>], kinks: &mut Kinks<'_>) {
-        let steps = &self.program.steps;
-        let (va, vb, player) = (self.of(a), self.of(b), kinks.player);
-        let mut into = |operand: usize, i: usize, amount: T| {
-            if steps[operand].reach.has(player) {
-                let all = &mut adjoints[operand];
-                all.resize(steps[operand].len, T::exact(0.0));
-                let i = if all.len() == 1 { 0 } else { i };
-                all[i] = all[i].plus(amount);
-            }
-        };
+    /// Adds to the adjoints of the operands what flows back from `g`, the adjoint of the step's result.
+    fn pull(&self, step: PulledStep, g: Vec<T>, adjoints: &mut [Vec<T>], kinks: &mut Kinks<'_>) {
+        let PulledStep { op, at, operands: [a, b], reached } = step;
         match op {
-            Op::Each(_) | Op::Power(_) | Op::Pair(_) => {
-                for i in 0..g.len() {
-                    let (first, second) = self.entry_slopes(op, (at, a, b), (i, g[i]), kinks);
-                    into(a, i, g[i].times(first));
-                    if let Some(second) = second {
-                        into(b, i, g[i].times(second));
-                    }
-                }
-            }
+            Op::Each(_) | Op::Power(_) | Op::Pair(_) => self.pull_entries(step, g, adjoints, kinks),
             Op::Fold(f) => {
-                let slopes = self.fold_slopes(f, (at, va), self.place(at, (0, g[0]), f != Reduce::Min), kinks);
-                slopes.into_iter().enumerate().for_each(|(i, slope)| into(a, i, g[0].times(slope)));
+                let slopes = self.fold_slopes(f, (at, a), self.place(at, (0, g[0]), f != Reduce::Min), kinks);
+                if adjoints[a].is_empty() {
+                    adjoints[a] = slopes.into_iter().map(|slope| T::exact(0.0).plus(g[0].times(slope))).collect();
+                } else {
+                    adjoints[a].iter_mut().zip(slopes).for_each(|(o, slope)| *o = o.plus(g[0].times(slope)));
+                }
             }
             Op::Product(lengths) => {
-                if steps[a].reach.has(player) {
-                    product_first(lengths, vb, g, |i, amount| into(a, i, amount));
+                if reached[0] {
+                    product_first(lengths, self.of(b), &g, |i, amount| self.add(adjoints, a, i, amount));
                 }
-                if steps[b].reach.has(player) {
-                    product_second(lengths, va, g, |i, amount| into(b, i, amount));
+                if reached[1] {
+                    product_second(lengths, self.of(a), &g, |i, amount| self.add(adjoints, b, i, amount));
                 }
             }
             Op::View(view) => {
                 for (i, g) in g.iter().enumerate() {
-                    into(a, view.row(i / view.cols) + (i % view.cols) * view.col_step, *g);
+                    self.add(adjoints, a, view.row(i / view.cols) + (i % view.cols) * view.col_step, *g);
                 }
             }
         }
+    }
+
+    /// [`pull`](Self::pull) for an elementwise operation. The memory of `g` goes to an operand that nothing has flowed back to.
+    fn pull_entries(&self, step: PulledStep, mut g: Vec<T>, adjoints: &mut [Vec<T>], kinks: &mut Kinks<'_>) {
+        let PulledStep { op, operands, reached, .. } = step;
+        let is_heir = |which: usize| {
+            let operand = operands[which];
+            reached[which] && self.program.steps[operand].len == g.len() && adjoints[operand].is_empty()
+        };
+        let is_same_twice = op.arity() == 2 && operands[0] == operands[1];
+        let heir = (0..op.arity()).find(|&which| !is_same_twice && is_heir(which));
+        for i in 0..g.len() {
+            let gi = g[i];
+            for (which, slope) in self.entry_slopes(step, (i, gi), kinks).into_iter().enumerate() {
+                let Some(slope) = slope else { continue };
+                let amount = gi.times(slope);
+                if heir == Some(which) {
+                    g[i] = T::exact(0.0).plus(amount);
+                } else {
+                    self.add(adjoints, operands[which], i, amount);
+                }
+            }
+        }
+        if let Some(which) = heir {
+            adjoints[operands[which]] = g;
+        }
+    }
+
+    /// Adds to entry `i` of the adjoint of a step, or to the only one.
+    #[inline(always)]
+    fn add(&self, adjoints: &mut [Vec<T>], step: usize, i: usize, amount: T) {
+        let all = &mut adjoints[step];
+        all.resize(self.program.steps[step].len, T::exact(0.0));
+        let i = if all.len() == 1 { 0 } else { i };
+        all[i] = all[i].plus(amount);
     }
 
     /// An entry of step `at` and its adjoint, where it may be a kink.
@@ -129,41 +179,30 @@ impl<T: Number> Values<'_, T> {
         KinkPlace { step: at, kink: self.program.steps[at].kink.unwrap_or(usize::MAX), entry, adjoint, convex }
     }
 
-    /// The derivatives of entry `i` of an elementwise operation in its first operand and, if there is one, in its second.
-    fn entry_slopes(
-        &self,
-        op: Op,
-        (at, a, b): (usize, usize, usize),
-        (i, g): (usize, T),
-        kinks: &mut Kinks<'_>,
-    ) -> (T, Option<T>) {
+    /// The derivatives of entry `i` of an elementwise operation in the operands that reach the player's variables.
+    fn entry_slopes(&self, step: PulledStep, (i, g): (usize, T), kinks: &mut Kinks<'_>) -> [Option<T>; 2] {
+        let PulledStep { op, at, operands: [a, b], reached } = step;
         let (va, vb) = (self.of(a), self.of(b));
         match op {
-            Op::Each(Unary::Abs) => (kinks.ramp(va.at(i), -1.0, self.place(at, (i, g), true)), None),
-            Op::Each(Unary::Relu) => (kinks.ramp(va.at(i), 0.0, self.place(at, (i, g), true)), None),
-            Op::Each(f) => (slope(f, va.at(i), self.known[at][i]), None),
-            Op::Power(n) => (T::exact(f64::from(n)).times(va.at(i).power(n.saturating_sub(1))), None),
+            Op::Each(Unary::Abs) => [Some(kinks.ramp(va.at(i), -1.0, self.place(at, (i, g), true))), None],
+            Op::Each(Unary::Relu) => [Some(kinks.ramp(va.at(i), 0.0, self.place(at, (i, g), true))), None],
+            Op::Each(f) => [Some(slope(f, || va.at(i), || self.known[at][i])), None],
+            Op::Power(n) => [Some(T::exact(f64::from(n)).times(va.at(i).power(n.saturating_sub(1)))), None],
             Op::Pair(f @ (Binary::Max | Binary::Min)) => {
                 let place = self.place(at, (i, g), f == Binary::Max);
                 let first = kinks.first_weight(va.stretched(i), vb.stretched(i), place);
-                (first, Some(T::exact(1.0).minus(first)))
+                [reached[0].then_some(first), reached[1].then(|| T::exact(1.0).minus(first))]
             }
             Op::Pair(f) => {
-                let (first, second) = pair_slopes(f, va.stretched(i), vb.stretched(i));
-                (first, Some(second))
+                let (u, v) = (|| va.stretched(i), || vb.stretched(i));
+                [reached[0].then(|| first_slope(f, u, v)), reached[1].then(|| second_slope(f, u, v))]
             }
             Op::Fold(_) | Op::Product(_) | Op::View(_) => unreachable!("not elementwise"),
         }
     }
 
-    fn fold_slopes(
-        &self,
-        f: Reduce,
-        (at, a): (usize, Numbers<'_, T>),
-        place: KinkPlace<T>,
-        kinks: &mut Kinks<'_>,
-    ) -> Vec<T> {
-        let n = a.len();
+    fn fold_slopes(&self, f: Reduce, (at, a): (usize, usize), place: KinkPlace<T>, kinks: &mut Kinks<'_>) -> Vec<T> {
+        let (n, a) = (self.program.steps[a].len, self.of(a));
         let out = self.known[at][0];
         match f {
             Reduce::Sum => vec![T::exact(1.0); n],
@@ -184,46 +223,54 @@ impl<T: Number> Values<'_, T> {
     }
 }
 
-/// The derivative of a smooth function of one number, which may use the value already computed.
-fn slope<T: Number>(f: Unary, v: T, out: T) -> T {
+/// The derivative of a smooth function of one number, from its argument or from the value already computed.
+fn slope<T: Number>(f: Unary, v: impl Fn() -> T, out: impl Fn() -> T) -> T {
     let one = T::exact(1.0);
     match f {
         Unary::Neg => T::exact(-1.0),
-        Unary::Sin => v.cos(),
-        Unary::Cos => v.sin().negated(),
-        Unary::Tan => one.plus(out.times(out)),
-        Unary::Exp => out,
-        Unary::Log => one.over(v),
-        Unary::Sqrt => T::exact(0.5).over(out),
-        Unary::Tanh => v.tanh_slope(),
-        Unary::Sigmoid => v.bell(),
-        Unary::Softplus => v.sigmoid(),
-        Unary::Log1p => one.over(one.plus(v)),
-        Unary::Expm1 => v.exp(),
-        Unary::Square => v.plus(v),
-        Unary::Sinh => v.cosh(),
-        Unary::Cosh => v.sinh(),
-        Unary::Atan => one.over(one.plus(v.times(v))),
+        Unary::Sin => v().cos(),
+        Unary::Cos => v().sin().negated(),
+        Unary::Tan => one.plus(out().times(out())),
+        Unary::Exp => out(),
+        Unary::Log => one.over(v()),
+        Unary::Sqrt => T::exact(0.5).over(out()),
+        Unary::Tanh => v().tanh_slope(),
+        Unary::Sigmoid => v().bell(),
+        Unary::Softplus => v().sigmoid(),
+        Unary::Log1p => one.over(one.plus(v())),
+        Unary::Expm1 => v().exp(),
+        Unary::Square => v().plus(v()),
+        Unary::Sinh => v().cosh(),
+        Unary::Cosh => v().sinh(),
+        Unary::Atan => one.over(one.plus(v().times(v()))),
         // Kinks are treated by the caller.
         Unary::Abs | Unary::Relu => T::UNKNOWN,
     }
 }
 
-/// The derivatives of a smooth operation in both operands.
-fn pair_slopes<T: Number>(f: Binary, a: T, b: T) -> (T, T) {
+/// The derivative of a smooth operation in its first operand.
+fn first_slope<T: Number>(f: Binary, a: impl Fn() -> T, b: impl Fn() -> T) -> T {
     let one = T::exact(1.0);
     match f {
-        Binary::Add => (one, one),
-        Binary::Sub => (one, one.negated()),
-        Binary::Mul => (b, a),
-        Binary::Div => (one.over(b), a.over(b).over(b).negated()),
-        Binary::Pow => {
-            let zero_base = a.exactly() == Some(0.0);
-            let first = if b.exactly() == Some(0.0) { T::exact(0.0) } else { b.times(a.pow(b.minus(one))) };
-            let second = if zero_base && b.bounds().0 > 0.0 { T::exact(0.0) } else { a.pow(b).times(a.ln()) };
-            (first, second)
-        }
-        Binary::Max | Binary::Min => (T::UNKNOWN, T::UNKNOWN),
+        Binary::Add | Binary::Sub => one,
+        Binary::Mul => b(),
+        Binary::Div => one.over(b()),
+        Binary::Pow if b().exactly() == Some(0.0) => T::exact(0.0),
+        Binary::Pow => b().times(a().pow(b().minus(one))),
+        Binary::Max | Binary::Min => T::UNKNOWN,
+    }
+}
+
+/// The derivative of a smooth operation in its second operand.
+fn second_slope<T: Number>(f: Binary, a: impl Fn() -> T, b: impl Fn() -> T) -> T {
+    match f {
+        Binary::Add => T::exact(1.0),
+        Binary::Sub => T::exact(1.0).negated(),
+        Binary::Mul => a(),
+        Binary::Div => a().over(b()).over(b()).negated(),
+        Binary::Pow if a().exactly() == Some(0.0) && b().bounds().0 > 0.0 => T::exact(0.0),
+        Binary::Pow => a().pow(b()).times(a().ln()),
+        Binary::Max | Binary::Min => T::UNKNOWN,
     }
 }
 

@@ -31,6 +31,10 @@ struct EnclosedStep {
     reach: Reach,
     /// Its number among the kinks, if it is one.
     kink: Option<usize>,
+    /// The last step that has it as an operand.
+    last_use: usize,
+    /// Whether its numbers are needed after the forward pass.
+    is_kept: bool,
 }
 
 /// The graph of an objective, as far as the root needs it.
@@ -75,7 +79,7 @@ impl<T: Number> Numbers<'_, T> {
 struct Values<'p, T> {
     program: &'p Program,
     z: &'p Point<f64>,
-    /// Empty for constants and variables.
+    /// Empty for constants and variables, and for results that nothing needs any more.
     known: Vec<Vec<T>>,
 }
 
@@ -100,8 +104,10 @@ impl Program {
                 kinks - 1
             });
             place[i] = steps.len();
-            steps.push(EnclosedStep { origin, len, reach: node.reach, kink });
+            // A single number takes no room: it is kept.
+            steps.push(EnclosedStep { origin, len, reach: node.reach, kink, last_use: 0, is_kept: len == 1 });
         }
+        mark_uses(&mut steps);
         Self { steps, constants, dims: graph.dims }
     }
 
@@ -121,6 +127,19 @@ impl Program {
     }
 }
 
+/// Marks the last use of each step, and what the backward pass reads.
+fn mark_uses(steps: &mut [EnclosedStep]) {
+    for at in 0..steps.len() {
+        let Origin::Apply(op, [a, b]) = steps[at].origin else { continue };
+        let reads = backward::reads(op, [a, b].map(|operand| steps[operand].reach != Reach::NONE));
+        steps[a].last_use = at;
+        steps[b].last_use = at;
+        for (step, is_read) in [a, b, at].into_iter().zip(reads) {
+            steps[step].is_kept |= is_read;
+        }
+    }
+}
+
 /// Which nodes the root is made of, constants with rounding errors from their operands.
 pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
     let mut needed = vec![false; graph.nodes.len()];
@@ -136,15 +155,23 @@ pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
 }
 
 impl<'p, T: Number> Values<'p, T> {
-    /// The forward pass.
+    /// The forward pass. A long result that the backward pass does not read is let go after its last use.
     fn at(program: &'p Program, z: &'p Point<f64>) -> Self {
         let mut values = Self { program, z, known: Vec::with_capacity(program.steps.len()) };
-        for step in &program.steps {
+        for (at, step) in program.steps.iter().enumerate() {
             let out = match step.origin {
                 Origin::Apply(op, [a, b]) => forward::apply(op, values.of(a), values.of(b), step.len),
                 _ => Vec::new(),
             };
             values.known.push(out);
+            if let Origin::Apply(_, operands) = step.origin {
+                for operand in operands {
+                    let used = &program.steps[operand];
+                    if used.last_use == at && !used.is_kept {
+                        values.known[operand] = Vec::new();
+                    }
+                }
+            }
         }
         values
     }

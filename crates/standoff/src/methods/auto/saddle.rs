@@ -17,7 +17,7 @@ use super::metric::Metric;
 use crate::method::Visitor;
 use crate::methods::extragradient::{GROW, LOOK, SHORTEST, SHRINK};
 use crate::methods::step::{gradients, zeros};
-use crate::{Diagnosis, Game, Oracle, Point, Real, StopReason, ops};
+use crate::{Diagnosis, Game, Need, Oracle, Point, Real, StopReason, ops};
 
 /// A candidate is kept if its residual is at most this many times the smallest so far. Accelerated residuals jump before they fall.
 const WORSE: f64 = 30.0;
@@ -47,6 +47,8 @@ pub(super) struct Saddle<G: Game> {
     plus: Point<G::Real>,
     /// Where to go back to when a candidate is refused.
     fallback: Point<G::Real>,
+    /// Where the last step began, to go back to when it has left the domain of f.
+    home: Point<G::Real>,
     /// The point is a candidate of the acceleration.
     candidate: bool,
     /// The smallest residual in this metric.
@@ -79,6 +81,7 @@ impl<G: Game> Saddle<G> {
             g_ahead: zeros(game),
             plus: zeros(game),
             fallback: zeros(game),
+            home: zeros(game),
             candidate: false,
             residual: f64::INFINITY,
             anderson: Anderson::new(n + m),
@@ -105,10 +108,7 @@ impl<G: Game> Saddle<G> {
     /// One step. `NonFinite` when no step length will do.
     pub(super) fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         gradients(f, z, &mut self.g);
-        if self.candidate && !(ops::all_finite(&self.g.x) && ops::all_finite(&self.g.y)) {
-            self.refuse(z); // outside the domain of f
-            return Ok(());
-        }
+        self.home.copy_from(z);
         if self.longer > self.h {
             self.h = self.longer;
         }
@@ -142,10 +142,32 @@ impl<G: Game> Saddle<G> {
             self.candidate = false;
             z.copy_from(&self.plus);
             self.origin.copy_from(z);
-            return Ok(());
+        } else {
+            self.accelerate(f, z);
         }
-        self.accelerate(f, z);
-        Ok(())
+        self.stay_inside(f, z)
+    }
+
+    /// Leaves no point outside the domain of f: goes back from a candidate to the step that it replaced, and from a step to where it began,
+    /// with a shorter one to come. The gradients are those that the next step asks for.
+    fn stay_inside(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
+        loop {
+            f.look(&z.x, Need::Gradients);
+            let value = f.peek_grad_x(&z.y, &mut self.g.x);
+            f.peek_grad_y(&z.y, &mut self.g.y);
+            if value.is_finite() && ops::all_finite(&self.g.x) && ops::all_finite(&self.g.y) {
+                return Ok(());
+            }
+            self.anderson.clear();
+            if self.candidate {
+                self.refuse(z);
+                continue;
+            }
+            z.copy_from(&self.home);
+            self.h *= SHRINK * SHRINK;
+            self.longer = 0.0;
+            return if self.h > SHORTEST { Ok(()) } else { Err(StopReason::NonFinite) };
+        }
     }
 
     /// Goes back from a candidate to the step that it replaced.
@@ -345,7 +367,11 @@ impl<G: Game> Saddle<G> {
         let mut flag = u64::from(self.candidate);
         visitor.count("saddle_candidate", &mut flag);
         self.candidate = flag != 0;
-        for (name, p) in [("saddle_fallback", &mut self.fallback), ("saddle_origin", &mut self.origin)] {
+        for (name, p) in [
+            ("saddle_fallback", &mut self.fallback),
+            ("saddle_home", &mut self.home),
+            ("saddle_origin", &mut self.origin),
+        ] {
             visitor.vector(&format!("{name}_x"), &mut p.x);
             visitor.vector(&format!("{name}_y"), &mut p.y);
         }
