@@ -62,8 +62,12 @@ pub fn run_all<T: Send>(
         };
         let (begun, first) = (Instant::now(), control.steps.load(Ordering::Relaxed));
         (0..at_once).for_each(|_| drop(scope.spawn(work)));
-        while working.load(Ordering::Acquire) > 0 {
-            std::thread::park_timeout(PAUSE);
+        loop {
+            // Read before the report, so that one follows the end of the last worker.
+            let over = working.load(Ordering::Acquire) == 0;
+            if !over {
+                std::thread::park_timeout(PAUSE);
+            }
             std::mem::take(&mut *held(&control.warnings)).iter().for_each(|warning| observer.warning(warning));
             observer.progress(&Progress {
                 heading: control.heading.clone(),
@@ -75,6 +79,9 @@ pub fn run_all<T: Send>(
                 elapsed: begun.elapsed().as_secs_f64(),
                 under_way: control.under_way(),
             });
+            if over {
+                break;
+            }
         }
         observer.end();
     });
