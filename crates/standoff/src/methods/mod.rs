@@ -5,7 +5,7 @@
 //! [`Train`] are [`Nested`]: one [`Inner`](crate::inner::Inner) lets y answer, one [`Outer`](crate::outer::Outer) moves x.
 //! [`METHODS`] has a row for every method.
 //!
-//! A method of your own implements [`Method`](crate::Method):
+//! A method of your own implements [`Method`]:
 //!
 //! ```
 #![doc = include_str!("../../examples/own_method.rs")]
