@@ -179,6 +179,7 @@ pub(crate) fn run<P: Pass>(pass: P) -> P::Output {
 
 /// Asks for numbers that will be read soon, from `start` on; a place beyond the end is ignored. It changes no result.
 #[inline(always)]
+#[cfg(feature = "formula")]
 pub(crate) fn fetch_ahead(numbers: &[f64], start: usize, count: usize) {
     /// Numbers per line of the cache.
     const LINE: usize = 8;
