@@ -110,8 +110,7 @@ class Variable:
             sides = [(*row, fraction(b)) for row, b in zip(rows, self.b)]
             missed = [tuple(-v for v in side) for side, s in zip(sides, slack) if s < 0]
             rejected_if(not {*missed} <= {*sides}, f"the point is outside the set of {self.name}")
-            size = max(abs(Fraction(v)) for v in x)
-            near = [p for p, s in enumerate(slack) if s * 10**9 <= size * sum(map(abs, rows[p])) + abs(sides[p][-1])]
+            near = [p for p, s in enumerate(slack) if s * 10**9 <= Fraction(max(map(abs, x))) * sum(map(abs, rows[p])) + abs(sides[p][-1])]
             move = self.shortest_move([rows[p] for p in near], [slack[p] for p in near])
             left = [s - sum(a * d for a, d in zip(row, move)) for row, s in zip(rows, slack)]
             rejected_if(min(left) < 0, f"no point of the set of {self.name} is found next to the point")
