@@ -45,7 +45,7 @@ def plan(
     >>> import standoff
     >>> rows = standoff.plan(standoff.zoo["trap"], eps=1e-2, constants={"delta_g": 80, "delta": 100})
     >>> [row["statement"] for row in rows if row["algorithm"] == "1" and "T" in row]
-    ['tightened']
+    ['printed', 'corrected', 'tightened']
     """
     known: dict[str, float | None] = {}
     if game is not None:
