@@ -16,6 +16,7 @@ mod system;
 mod attack;
 mod commands;
 mod constants;
+mod deprecated;
 mod exit;
 mod extra;
 mod guard;
@@ -86,7 +87,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Parses the arguments and runs the command they name.
 pub fn run(args: &[OsString]) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
+    let renamed = deprecated::rename(args, deprecated::RENAMED);
+    let cli = match Cli::try_parse_from(&renamed.arguments) {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version arrive here too; clap knows which stream each belongs to. A closed pipe is a quiet end.
@@ -101,6 +103,7 @@ pub fn run(args: &[OsString]) -> Exit {
         }
     };
     let mut screen = Screen::new(cli.quiet);
+    renamed.warnings.iter().for_each(|warning| screen.warn(warning));
     match cli.command.run(&mut screen) {
         Ok(exit) => exit,
         Err(error) => {
