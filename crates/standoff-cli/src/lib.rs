@@ -3,15 +3,15 @@
 //! Results go to stdout, everything else to stderr. The exit code is 0 when the command did what it was asked, 1 when it
 //! ended without (not converged, not verified), 2 on an error, and 130, 143 or 129 when interrupted.
 
-pub mod data;
-pub mod fair;
-pub mod layout;
-pub mod parse;
-pub mod plot;
-pub mod point;
+mod data;
+mod fair;
+mod layout;
+mod parse;
+
+mod point;
 mod proof_file;
-pub mod source;
-pub mod system;
+mod source;
+mod system;
 
 mod attack;
 mod commands;
@@ -21,15 +21,14 @@ mod exit;
 mod extra;
 mod guard;
 mod interrupt;
-mod live;
-mod progress;
+
+mod present;
 mod race;
 mod rates;
 mod report;
 mod report_page;
 mod reproduce;
 mod robust_table;
-mod screen;
 mod trace;
 mod verdict;
 
@@ -42,7 +41,7 @@ use standoff_train::{files, number};
 pub use exit::Exit;
 
 use commands::Command;
-use screen::Screen;
+use present::screen::Screen;
 
 const ABOUT: &str = "Solve min-max games to a certificate";
 
