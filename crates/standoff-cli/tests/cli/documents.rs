@@ -14,14 +14,14 @@ const DOCUMENTS: [(&str, &str); 13] = [
     ("check game.toml --json", "standoff-check"),
     ("plan --l11 1 --l12 1 --l22 1 --json", "standoff-plan"),
     ("race --games kink --methods auto,gda --eps 1e-1 --max-grads 1000 --json", "standoff-race"),
-    ("rates --games quadmax --methods gdmax --eps 0.1 --max-grads 1000 --json", "standoff-rates"),
+    ("rates --games quadmax --methods auto --eps 0.1 --max-grads 1000 --json", "standoff-rates"),
     ("lqr --json", "standoff-lqr"),
     ("data list --json", "standoff-datasets"),
     ("fair --data PEOPLE --label pay --group sex --seeds 1 --iterations 5 --out fair --json", "standoff-fair"),
     ("predict fair/normal-seed-1/model.safetensors --data PEOPLE --json", "standoff-predict"),
     ("robust --limit 80 --batch 40 --model mlp --epochs 1 --steps 1 --out robust --json", "standoff-robust"),
     ("attack MODEL --limit 2 --attacks fgsm --out attack --json", "standoff-attack"),
-    ("reproduce table2 --seeds 1 --shorten 100000 --out made --json", "standoff-reproduce"),
+    ("reproduce table2 --seeds 1 --shorten 100000 --budget 1s --out made --json", "standoff-reproduce"),
 ];
 
 fn words(line: &str) -> Vec<&str> {
