@@ -25,7 +25,7 @@ pub use profile::StageTime;
 use crate::kernels::{Isa, LANES};
 use crate::{Error, Model};
 use packed::Packed;
-use plan::{Kind, Stage};
+use plan::{Stage, StageKind};
 use std::sync::Mutex;
 use worker::Worker;
 
@@ -70,8 +70,8 @@ pub struct Engine {
     leaf: usize,
     threads: Option<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
-    interval: interval::Scratch,
-    ascent: ascend::Scratch,
+    interval: interval::IntervalScratch,
+    ascent: ascend::AscentScratch,
     /// Gradients of the right-hand branches of the tree.
     spare: Mutex<Vec<Vec<f32>>>,
 }
@@ -106,8 +106,8 @@ impl Engine {
             leaf,
             threads: if threads > 1 { Some(pool(threads)?) } else { None },
             workers: Mutex::new(workers),
-            interval: interval::Scratch::default(),
-            ascent: ascend::Scratch::default(),
+            interval: interval::IntervalScratch::default(),
+            ascent: ascend::AscentScratch::default(),
             spare: Mutex::new(Vec::new()),
         })
     }
@@ -149,7 +149,7 @@ impl Engine {
 /// the cache beside them, four blocks share each reading of the weights.
 fn leaf_units(stages: &[Stage]) -> usize {
     let largest = stages.iter().map(|stage| match stage.kind {
-        Kind::Dense { n, k, .. } => n * k,
+        StageKind::Dense { n, k, .. } => n * k,
         _ => 0,
     });
     let blocks = if largest.max().unwrap_or(0) > 1 << 16 { 4 } else { 2 };

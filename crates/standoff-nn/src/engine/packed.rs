@@ -1,6 +1,6 @@
 //! The weights of one pass: checked, and in the order in which the kernels read them.
 
-use super::plan::{Kind, Stage, sparse};
+use super::plan::{Stage, StageKind, sparse};
 use crate::kernels::activation::Activation;
 use crate::kernels::{dense, pack, pooled_grad};
 use crate::{Error, Model};
@@ -21,11 +21,11 @@ pub(crate) struct Packed {
 impl Packed {
     pub(crate) fn new(model: &Model, stages: &[Stage]) -> Self {
         let room = |stage: &Stage, forward: bool| match &stage.kind {
-            Kind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
+            StageKind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
                 vec![0.0; pooled_grad::packed_input(*shape)]
             }
-            Kind::Conv { weight, .. } => vec![0.0; weight.len()],
-            Kind::Dense { weight, .. } if !forward => vec![0.0; weight.len()],
+            StageKind::Conv { weight, .. } => vec![0.0; weight.len()],
+            StageKind::Dense { weight, .. } if !forward => vec![0.0; weight.len()],
             _ => Vec::new(),
         };
         Self {
@@ -49,7 +49,7 @@ impl Packed {
         self.flat.copy_from_slice(params);
         for (i, stage) in stages.iter().enumerate() {
             match &stage.kind {
-                Kind::Conv { shape, pool, weight, .. } => {
+                StageKind::Conv { shape, pool, weight, .. } => {
                     let weights = &params[weight.clone()];
                     pack::conv(&mut self.forward[i], weights, *shape);
                     if sparse(*shape, *pool) {
@@ -58,7 +58,7 @@ impl Packed {
                         pack::conv_transposed(&mut self.backward[i], weights, *shape);
                     }
                 }
-                Kind::Dense { k, weight, .. } => {
+                StageKind::Dense { k, weight, .. } => {
                     pack::dense_transposed(&mut self.backward[i], &params[weight.clone()], *k, dense::ROWS);
                 }
                 _ => {}
@@ -73,7 +73,7 @@ fn check_overflow(params: &[f32], model: &Model, stages: &[Stage]) -> Result<(),
     let mut bound = f64::from(LARGEST_INPUT);
     for stage in stages {
         let act = match &stage.kind {
-            Kind::Conv { act, weight, bias, .. } | Kind::Dense { act, weight, bias, .. } => {
+            StageKind::Conv { act, weight, bias, .. } | StageKind::Dense { act, weight, bias, .. } => {
                 let row = weight.len() / bias.len();
                 let mut largest = 0.0f64;
                 for (w, b) in params[weight.clone()].chunks_exact(row).zip(&params[bias.clone()]) {
@@ -83,8 +83,8 @@ fn check_overflow(params: &[f32], model: &Model, stages: &[Stage]) -> Result<(),
                 bound = largest;
                 *act
             }
-            Kind::Act(act) => *act,
-            Kind::Pool { .. } => Activation::Identity,
+            StageKind::Act(act) => *act,
+            StageKind::Pool { .. } => Activation::Identity,
         };
         // Half the range of f32 on a logarithmic scale is left to the gradients.
         if !(bound < 1e30) {

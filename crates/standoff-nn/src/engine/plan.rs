@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// What is computed at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum StageKind {
     /// Convolution, then perhaps 2x2 pooling, then perhaps an activation.
     Conv { shape: ConvShape, pool: bool, act: Activation, weight: Range<usize>, bias: Range<usize> },
     /// Fully connected, then perhaps an activation.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 /// A fused step of the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stage {
-    pub kind: Kind,
+    pub kind: StageKind,
     /// Entries per image going in and coming out.
     pub input: usize,
     pub output: usize,
@@ -53,16 +53,16 @@ pub(crate) fn stages(model: &Model) -> Vec<Stage> {
                     i += 1;
                 }
                 let (weight, bias) = parameters(model, first);
-                Kind::Conv { shape, pool, act, weight, bias }
+                StageKind::Conv { shape, pool, act, weight, bias }
             }
             Layer::Dense(n) => {
                 let act = layers.get(i).map_or(Activation::Identity, |layer| activation(*layer));
                 i += usize::from(act != Activation::Identity);
                 let (weight, bias) = parameters(model, first);
-                Kind::Dense { n, k: from.size(), act, weight, bias }
+                StageKind::Dense { n, k: from.size(), act, weight, bias }
             }
-            Layer::MaxPool(side) => Kind::Pool { shape: from, side },
-            layer @ (Layer::Tanh | Layer::Relu) => Kind::Act(activation(layer)),
+            Layer::MaxPool(side) => StageKind::Pool { shape: from, side },
+            layer @ (Layer::Tanh | Layer::Relu) => StageKind::Act(activation(layer)),
         };
         stages.push(Stage { kind, input: from.size(), output: model.shape(i).size(), layer: first });
     }

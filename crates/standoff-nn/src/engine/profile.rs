@@ -1,7 +1,7 @@
 //! Where the time of a pass goes: every stage on its own, in floating-point operations per second beside the machine's peak.
 
-use super::plan::{Kind, Stage};
-use super::worker::{Back, Worker};
+use super::plan::{Stage, StageKind};
+use super::worker::{GradientTargets, Worker};
 use super::{Engine, Model};
 use crate::kernels::peak::{CHAINS, Peak};
 use crate::kernels::{LANES, RunKernel};
@@ -40,15 +40,15 @@ impl Engine {
                 out.push(StageTime { layers: layers.clone(), direction, flops, seconds: seconds / images });
             };
             push("forward", time(each, || worker.forward_stage(&self.weights, &self.stages, i, self.leaf)));
-            if matches!(stage.kind, Kind::Conv { .. } | Kind::Dense { .. }) {
+            if matches!(stage.kind, StageKind::Conv { .. } | StageKind::Dense { .. }) {
                 let seconds = time(each, || {
-                    let mut want = Back { params: Some(&mut gradient), input: false };
+                    let mut want = GradientTargets { params: Some(&mut gradient), input: false };
                     worker.backward_stage(&self.weights, &self.stages, i, self.leaf, &mut want, false);
                 });
                 push("to weights", seconds);
             }
             let seconds = time(each, || {
-                let mut want = Back { params: None, input: true };
+                let mut want = GradientTargets { params: None, input: true };
                 worker.backward_stage(&self.weights, &self.stages, i, self.leaf, &mut want, true);
                 worker.g.fill(0.01);
             });
@@ -86,12 +86,12 @@ fn layers(model: &Model, stages: &[Stage], i: usize) -> String {
 
 fn flops(stage: &Stage) -> f64 {
     match &stage.kind {
-        Kind::Conv { shape, pool, .. } => {
+        StageKind::Conv { shape, pool, .. } => {
             let side = if *pool { 2 } else { 1 };
             let positions = (shape.ho() / side * side) * (shape.wo() / side * side);
             2.0 * (positions * shape.cout * shape.taps()) as f64
         }
-        Kind::Dense { n, k, .. } => 2.0 * (n * k) as f64,
+        StageKind::Dense { n, k, .. } => 2.0 * (n * k) as f64,
         _ => 0.0,
     }
 }

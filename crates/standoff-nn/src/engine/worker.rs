@@ -2,8 +2,8 @@
 //! gradient.
 
 use super::packed::Packed;
-use super::plan::{Kind, Stage, sparse};
-use crate::kernels::pooled_grad::{Pooled, Terms};
+use super::plan::{Stage, StageKind, sparse};
+use crate::kernels::pooled_grad::{PooledGrad, SparseTerms};
 use crate::kernels::{
     Isa, LANES, RunKernel, activation, channels_last, conv, conv_grad, dense, pool, pooled_grad, transpose,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Worker {
     /// Per convolution whose gradient is sparse, the gradient of its weights with channels last.
     channels_last_grad: Vec<Vec<f32>>,
     /// Per such convolution, the gradients that are not zero.
-    terms: Vec<Terms>,
+    terms: Vec<SparseTerms>,
     /// One unit with channels last.
     channels_last: Vec<f32>,
     /// Activations and gradients with images in rows, for dense layers.
@@ -35,7 +35,7 @@ pub(crate) struct Worker {
 }
 
 /// What to compute on the way back.
-pub(crate) struct Back<'a> {
+pub(crate) struct GradientTargets<'a> {
     /// Where to add the gradient with respect to the parameters.
     pub params: Option<&'a mut [f32]>,
     /// Whether the gradient with respect to the input is wanted, in `worker.g`.
@@ -47,12 +47,12 @@ impl Worker {
         let largest = stages.iter().map(|s| s.input.max(s.output)).max().unwrap_or(0);
         let (mut n_most, mut k_most) = (0, 0);
         for stage in stages {
-            if let Kind::Dense { n, k, .. } = stage.kind {
+            if let StageKind::Dense { n, k, .. } = stage.kind {
                 (n_most, k_most) = (n_most.max(dense::stride(n)), k_most.max(dense::stride(k)));
             }
         }
         let most_images = stages.iter().map(|s| match s.kind {
-            Kind::Conv { shape: s, pool, .. } if sparse(s, pool) => channels_last::stride(s.h * s.w, s.cin),
+            StageKind::Conv { shape: s, pool, .. } if sparse(s, pool) => channels_last::stride(s.h * s.w, s.cin),
             _ => 0,
         });
         let most_images = most_images.max().unwrap_or(0);
@@ -63,7 +63,7 @@ impl Worker {
             winners: stages
                 .iter()
                 .map(|s| match s.kind {
-                    Kind::Conv { pool: true, .. } | Kind::Pool { .. } => vec![0; units * s.output * LANES],
+                    StageKind::Conv { pool: true, .. } | StageKind::Pool { .. } => vec![0; units * s.output * LANES],
                     _ => Vec::new(),
                 })
                 .collect(),
@@ -72,7 +72,7 @@ impl Worker {
             bordered: stages
                 .iter()
                 .map(|s| match s.kind {
-                    Kind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
+                    StageKind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
                         let t = shape.transposed();
                         vec![0.0; t.cin * t.h * t.w * LANES]
                     }
@@ -82,7 +82,7 @@ impl Worker {
             channels_last_grad: stages
                 .iter()
                 .map(|s| match s.kind {
-                    Kind::Conv { shape: s, pool, .. } if sparse(s, pool) => {
+                    StageKind::Conv { shape: s, pool, .. } if sparse(s, pool) => {
                         vec![0.0; s.cout * s.k * pooled_grad::kernel_vectors(s) * LANES]
                     }
                     _ => Vec::new(),
@@ -91,8 +91,8 @@ impl Worker {
             terms: stages
                 .iter()
                 .map(|s| match s.kind {
-                    Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Terms::new(shape, 1),
-                    _ => Terms::default(),
+                    StageKind::Conv { shape, pool, .. } if sparse(shape, pool) => SparseTerms::new(shape, 1),
+                    _ => SparseTerms::default(),
                 })
                 .collect(),
             channels_last: vec![0.0; LANES * most_images],
@@ -122,10 +122,10 @@ impl Worker {
             let out = &mut after[0][..units * stage.output * LANES];
             let winners = &mut self.winners[i];
             match &stage.kind {
-                Kind::Conv { shape, pool, act, bias, .. } => {
+                StageKind::Conv { shape, pool, act, bias, .. } => {
                     for (u, (x, out)) in each(x, stage.input).zip(each_mut(out, stage.output)).enumerate() {
                         let at = if *pool { u * stage.output * LANES..(u + 1) * stage.output * LANES } else { 0..0 };
-                        self.isa.run(conv::Forward {
+                        self.isa.run(conv::ConvForward {
                             out,
                             winners: &mut winners[at],
                             x,
@@ -137,7 +137,7 @@ impl Worker {
                         });
                     }
                 }
-                Kind::Dense { n, k, act, weight, bias } => self.isa.run(dense::Linear {
+                StageKind::Dense { n, k, act, weight, bias } => self.isa.run(dense::DenseForward {
                     out,
                     x,
                     weights: &weights.flat[weight.clone()],
@@ -147,24 +147,24 @@ impl Worker {
                     n: *n,
                     k: *k,
                 }),
-                Kind::Pool { shape, side } => {
+                StageKind::Pool { shape, side } => {
                     for ((x, out), winners) in each(x, stage.input)
                         .zip(each_mut(out, stage.output))
                         .zip(winners.chunks_exact_mut(stage.output * LANES))
                     {
-                        self.isa.run(pool::Forward { out, winners, x, side: *side, shape: *shape });
+                        self.isa.run(pool::PoolForward { out, winners, x, side: *side, shape: *shape });
                     }
                 }
-                Kind::Act(act) => {
+                StageKind::Act(act) => {
                     out.copy_from_slice(x);
-                    self.isa.run(activation::Forward { x: out, act: *act });
+                    self.isa.run(activation::Activate { x: out, act: *act });
                 }
             }
         }
     }
 
     /// Takes the gradient with respect to the logits, in `g`, back through the network.
-    pub(crate) fn backward(&mut self, weights: &Packed, stages: &[Stage], units: usize, mut want: Back<'_>) {
+    pub(crate) fn backward(&mut self, weights: &Packed, stages: &[Stage], units: usize, mut want: GradientTargets<'_>) {
         for i in (0..stages.len()).rev() {
             let deeper = want.input || (want.params.is_some() && has_parameters(&stages[..i]));
             if !deeper && want.params.is_none() {
@@ -181,18 +181,18 @@ impl Worker {
         stages: &[Stage],
         i: usize,
         units: usize,
-        want: &mut Back<'_>,
+        want: &mut GradientTargets<'_>,
         deeper: bool,
     ) {
         let stage = &stages[i];
         {
             match &stage.kind {
-                Kind::Conv { .. } => self.conv_backward(weights, stages, i, units, want, deeper),
-                Kind::Dense { .. } => self.dense_backward(weights, stages, i, units, want, deeper),
-                Kind::Pool { shape, side } => {
+                StageKind::Conv { .. } => self.conv_backward(weights, stages, i, units, want, deeper),
+                StageKind::Dense { .. } => self.dense_backward(weights, stages, i, units, want, deeper),
+                StageKind::Pool { shape, side } => {
                     let size = stage.output * LANES;
                     for u in 0..units {
-                        self.isa.run(pool::Backward {
+                        self.isa.run(pool::PoolBackward {
                             dx: &mut self.next[u * stage.input * LANES..(u + 1) * stage.input * LANES],
                             g: &self.g[u * size..(u + 1) * size],
                             winners: &self.winners[i][u * size..(u + 1) * size],
@@ -202,10 +202,10 @@ impl Worker {
                     }
                     std::mem::swap(&mut self.g, &mut self.next);
                 }
-                Kind::Act(act) => {
+                StageKind::Act(act) => {
                     let size = units * stage.output * LANES;
                     let (g, a) = (&mut self.g[..size], &self.outputs[i][..size]);
-                    self.isa.run(activation::Backward { g, a, act: *act });
+                    self.isa.run(activation::ActivateBackward { g, a, act: *act });
                 }
             }
         }
@@ -217,19 +217,19 @@ impl Worker {
         stages: &[Stage],
         i: usize,
         units: usize,
-        want: &mut Back<'_>,
+        want: &mut GradientTargets<'_>,
         deeper: bool,
     ) {
         let stage = &stages[i];
-        let Kind::Conv { shape, pool, act, weight, bias } = &stage.kind else { return };
+        let StageKind::Conv { shape, pool, act, weight, bias } = &stage.kind else { return };
         let (size_in, size_out) = (stage.input * LANES, stage.output * LANES);
         let inputs = if i == 0 { &self.x } else { &self.outputs[i - 1] };
         let all = units * size_out;
-        self.isa.run(activation::Backward { g: &mut self.g[..all], a: &self.outputs[i][..all], act: *act });
+        self.isa.run(activation::ActivateBackward { g: &mut self.g[..all], a: &self.outputs[i][..all], act: *act });
         if let Some(params) = want.params.as_deref_mut() {
             let per_channel = size_out / shape.cout;
             for (j, plane) in self.g[..all].chunks_exact(per_channel).enumerate() {
-                params[bias.start + j % shape.cout] += self.isa.run(activation::Sum(plane));
+                params[bias.start + j % shape.cout] += self.isa.run(activation::SumOf(plane));
             }
         }
         self.channels_last_grad[i].fill(0.0);
@@ -239,36 +239,36 @@ impl Worker {
             let dx = &mut self.next[u * size_in..(u + 1) * size_in];
             if sparse(*shape, *pool) {
                 let images = &mut self.channels_last[..LANES * channels_last::stride(shape.h * shape.w, shape.cin)];
-                let pooled = Pooled { g: &self.g[at.clone()], winners: &self.winners[i][at], scale: 1.0 };
+                let pooled = PooledGrad { g: &self.g[at.clone()], winners: &self.winners[i][at], scale: 1.0 };
                 if want.params.is_some() {
-                    self.isa.run(channels_last::FromLanes { out: images, x, channels: shape.cin });
+                    self.isa.run(channels_last::LanesToChannelsLast { out: images, x, channels: shape.cin });
                     self.terms[i].for_weights([pooled], *shape);
                     let (grad, terms) = (&mut self.channels_last_grad[i], &self.terms[i]);
-                    self.isa.run(pooled_grad::Weights { grad, x: images, terms, shape: *shape });
+                    self.isa.run(pooled_grad::SparseWeightGrad { grad, x: images, terms, shape: *shape });
                 }
                 if deeper {
                     self.terms[i].for_input([pooled], *shape);
                     let (weights, terms) = (&weights.backward[i], &self.terms[i]);
-                    self.isa.run(pooled_grad::Input { dx: images, terms, weights, shape: *shape });
-                    self.isa.run(channels_last::ToLanes { out: dx, x: images, channels: shape.cin });
+                    self.isa.run(pooled_grad::SparseInputGrad { dx: images, terms, weights, shape: *shape });
+                    self.isa.run(channels_last::ChannelsLastToLanes { out: dx, x: images, channels: shape.cin });
                 }
                 continue;
             }
             if let (true, false, Some(params)) =
-                (*pool && conv_grad::PooledWeights::fits(*shape), deeper, want.params.as_deref_mut())
+                (*pool && conv_grad::PooledWeightGrad::fits(*shape), deeper, want.params.as_deref_mut())
             {
                 let (g, winners, grad) = (&self.g[at.clone()], &self.winners[i][at], &mut params[weight.clone()]);
-                self.isa.run(conv_grad::PooledWeights { grad, x, g, winners, shape: *shape });
+                self.isa.run(conv_grad::PooledWeightGrad { grad, x, g, winners, shape: *shape });
                 continue;
             }
             let dy = &mut self.bordered[i];
             let winners = if *pool { &self.winners[i][at.clone()] } else { &[] };
             self.isa.run(conv_grad::Unpool { dy, g: &self.g[at], winners, shape: *shape });
             if let Some(params) = want.params.as_deref_mut() {
-                self.isa.run(conv_grad::Weights { grad: &mut params[weight.clone()], x, dy, shape: *shape });
+                self.isa.run(conv_grad::ConvWeightGrad { grad: &mut params[weight.clone()], x, dy, shape: *shape });
             }
             if deeper {
-                self.isa.run(conv::Forward {
+                self.isa.run(conv::ConvForward {
                     out: dx,
                     winners: &mut [],
                     x: dy,
@@ -294,14 +294,14 @@ impl Worker {
         stages: &[Stage],
         i: usize,
         units: usize,
-        want: &mut Back<'_>,
+        want: &mut GradientTargets<'_>,
         deeper: bool,
     ) {
         let stage = &stages[i];
-        let Kind::Dense { n, k, act, weight, bias } = &stage.kind else { return };
+        let StageKind::Dense { n, k, act, weight, bias } = &stage.kind else { return };
         let (n, k) = (*n, *k);
         let g = &mut self.g[..units * n * LANES];
-        self.isa.run(activation::Backward { g, a: &self.outputs[i][..units * n * LANES], act: *act });
+        self.isa.run(activation::ActivateBackward { g, a: &self.outputs[i][..units * n * LANES], act: *act });
         if let Some(params) = want.params.as_deref_mut() {
             let inputs = if i == 0 { &self.x } else { &self.outputs[i - 1] };
             let (gs, ks) = (dense::stride(n), dense::stride(k));
@@ -309,8 +309,8 @@ impl Worker {
                 let g = &self.g[u * n * LANES..(u + 1) * n * LANES];
                 let x = &inputs[u * k * LANES..(u + 1) * k * LANES];
                 let (out_g, out_x) = (&mut self.rows_g[u * LANES * gs..], &mut self.rows_x[u * LANES * ks..]);
-                self.isa.run(transpose::FromLanes { out: out_g, stride: gs, x: g });
-                self.isa.run(transpose::FromLanes { out: out_x, stride: ks, x });
+                self.isa.run(transpose::LanesToRows { out: out_g, stride: gs, x: g });
+                self.isa.run(transpose::LanesToRows { out: out_x, stride: ks, x });
             }
             let images = units * LANES;
             for row in self.rows_g[..images * gs].chunks_exact(gs) {
@@ -319,10 +319,10 @@ impl Worker {
                 }
             }
             let grad = &mut params[weight.clone()];
-            self.isa.run(dense::Weights { grad, g: &self.rows_g, x: &self.rows_x, n, k, images });
+            self.isa.run(dense::DenseWeightGrad { grad, g: &self.rows_g, x: &self.rows_x, n, k, images });
         }
         if deeper {
-            self.isa.run(dense::Linear {
+            self.isa.run(dense::DenseForward {
                 out: &mut self.next[..units * k * LANES],
                 x: &self.g[..units * n * LANES],
                 weights: &weights.backward[i],
@@ -338,7 +338,7 @@ impl Worker {
 }
 
 pub(super) fn has_parameters(stages: &[Stage]) -> bool {
-    stages.iter().any(|stage| matches!(stage.kind, Kind::Conv { .. } | Kind::Dense { .. }))
+    stages.iter().any(|stage| matches!(stage.kind, StageKind::Conv { .. } | StageKind::Dense { .. }))
 }
 
 fn each(v: &[f32], size: usize) -> std::slice::ChunksExact<'_, f32> {

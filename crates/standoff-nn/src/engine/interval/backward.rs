@@ -4,29 +4,29 @@
 //! on the way back, and `g centre' + sign(W) (h radius')` for the weights. The second part is collected for all units before
 //! the sign is put to it.
 
-use super::super::plan::{Kind, sparse};
-use super::super::worker::{Back, has_parameters};
-use super::worker::{Net, Worker};
+use super::super::plan::{StageKind, sparse};
+use super::super::worker::{GradientTargets, has_parameters};
+use super::worker::{IntervalWorker, Net};
 use crate::kernels::activation::{self, Activation};
 use crate::kernels::interval_ends::{AddSigned, ToCentre, ToEnds};
 use crate::kernels::interval_margin::SpreadBackward;
 use crate::kernels::{LANES, RunKernel, dense, pool, transpose};
 
-impl Worker {
+impl IntervalWorker {
     /// Takes the gradient with respect to the margins, in `g[0]` with minus their sum at the label, back through the network. That
     /// with respect to the ends of the box is left in `g` if it is wanted.
-    pub(super) fn backward(&mut self, net: &Net<'_>, mut want: Back<'_>) {
+    pub(super) fn backward(&mut self, net: &Net<'_>, mut want: GradientTargets<'_>) {
         self.d_absolute.fill(0.0);
         for (i, stage) in net.stages.iter().enumerate().rev() {
             let deeper = want.input || has_parameters(&net.stages[..i]);
             let size = net.units * stage.output * LANES;
             match &stage.kind {
-                Kind::Dense { .. } if i + 1 == net.stages.len() => self.last_backward(net, i, &mut want, deeper),
-                Kind::Dense { act, .. } => {
+                StageKind::Dense { .. } if i + 1 == net.stages.len() => self.last_backward(net, i, &mut want, deeper),
+                StageKind::Dense { act, .. } => {
                     self.act_backward(i, *act, size);
                     self.dense_backward(net, i, &mut want, deeper);
                 }
-                Kind::Conv { act, shape, pool, .. } => {
+                StageKind::Conv { act, shape, pool, .. } => {
                     self.act_backward(i, *act, size);
                     if sparse(*shape, *pool) {
                         self.sparse_backward(net, i, &mut want, deeper);
@@ -34,12 +34,12 @@ impl Worker {
                         self.conv_backward(net, i, &mut want, deeper);
                     }
                 }
-                Kind::Act(act) => self.act_backward(i, *act, size),
-                Kind::Pool { shape, side } => {
+                StageKind::Act(act) => self.act_backward(i, *act, size),
+                StageKind::Pool { shape, side } => {
                     let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
                     for e in 0..2 {
                         for u in 0..net.units {
-                            self.isa.run(pool::Backward {
+                            self.isa.run(pool::PoolBackward {
                                 dx: &mut self.next[e][u * n_in..(u + 1) * n_in],
                                 g: &self.g[e][u * n_out..(u + 1) * n_out],
                                 winners: &self.winners[i][e][u * n_out..(u + 1) * n_out],
@@ -64,7 +64,7 @@ impl Worker {
     fn act_backward(&mut self, i: usize, act: Activation, size: usize) {
         for e in 0..2 {
             let (g, a) = (&mut self.g[e][..size], &self.ends[i + 1][e][..size]);
-            self.isa.run(activation::Backward { g, a, act });
+            self.isa.run(activation::ActivateBackward { g, a, act });
         }
     }
 
@@ -75,8 +75,8 @@ impl Worker {
         std::mem::swap(&mut self.g, &mut self.next);
     }
 
-    fn last_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
-        let Kind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
+    fn last_backward(&mut self, net: &Net<'_>, i: usize, want: &mut GradientTargets<'_>, deeper: bool) {
+        let StageKind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
         if let Some(params) = want.params.as_deref_mut() {
             self.dense_rows(net, i, 0);
             self.dense_bias(net, *n, &mut params[bias.clone()]);
@@ -102,8 +102,8 @@ impl Worker {
         }
     }
 
-    fn dense_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
-        let Kind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
+    fn dense_backward(&mut self, net: &Net<'_>, i: usize, want: &mut GradientTargets<'_>, deeper: bool) {
+        let StageKind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
         let size = net.units * n * LANES;
         let [a, b] = &mut self.g;
         self.isa.run(ToCentre { a: &mut a[..size], b: &mut b[..size] });
@@ -125,13 +125,13 @@ impl Worker {
 
     /// Images in rows: the gradient and the input of a dense stage, of the centre (0) or the radius (1).
     fn dense_rows(&mut self, net: &Net<'_>, i: usize, e: usize) {
-        let Kind::Dense { n, k, .. } = net.stages[i].kind else { return };
+        let StageKind::Dense { n, k, .. } = net.stages[i].kind else { return };
         let (gs, ks) = (dense::stride(n), dense::stride(k));
         for u in 0..net.units {
             let g = &self.g[e][u * n * LANES..(u + 1) * n * LANES];
             let x = &self.centred[i][e][u * k * LANES..(u + 1) * k * LANES];
-            self.isa.run(transpose::FromLanes { out: &mut self.rows_g[u * LANES * gs..], stride: gs, x: g });
-            self.isa.run(transpose::FromLanes { out: &mut self.rows_x[u * LANES * ks..], stride: ks, x });
+            self.isa.run(transpose::LanesToRows { out: &mut self.rows_g[u * LANES * gs..], stride: gs, x: g });
+            self.isa.run(transpose::LanesToRows { out: &mut self.rows_x[u * LANES * ks..], stride: ks, x });
         }
     }
 
@@ -145,14 +145,14 @@ impl Worker {
     }
 
     fn dense_weights(&self, net: &Net<'_>, i: usize, grad: &mut [f32]) {
-        let Kind::Dense { n, k, .. } = net.stages[i].kind else { return };
+        let StageKind::Dense { n, k, .. } = net.stages[i].kind else { return };
         let images = net.units * LANES;
-        self.isa.run(dense::Weights { grad, g: &self.rows_g, x: &self.rows_x, n, k, images });
+        self.isa.run(dense::DenseWeightGrad { grad, g: &self.rows_g, x: &self.rows_x, n, k, images });
     }
 
     fn dense_input(&mut self, net: &Net<'_>, i: usize, e: usize) {
-        let Kind::Dense { n, k, .. } = net.stages[i].kind else { return };
-        self.isa.run(dense::Linear {
+        let StageKind::Dense { n, k, .. } = net.stages[i].kind else { return };
+        self.isa.run(dense::DenseForward {
             out: &mut self.next[e][..net.units * k * LANES],
             x: &self.g[e][..net.units * n * LANES],
             weights: &net.weights.backward[i][e],

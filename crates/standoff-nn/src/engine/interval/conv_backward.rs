@@ -1,25 +1,25 @@
 //! The way back through convolutions. Behind max-pooling each end of an interval has one gradient per window, at a winner of its
 //! own, and an upper end that ReLU cut off has cut off the lower one too: what is not zero is taken term by term.
 
-use super::super::plan::Kind;
-use super::super::worker::Back;
-use super::worker::{Net, Worker, unpooled};
+use super::super::plan::StageKind;
+use super::super::worker::GradientTargets;
+use super::worker::{IntervalWorker, Net, unpooled};
 use crate::kernels::activation::{self, Activation};
 use crate::kernels::interval_ends::ToCentre;
-use crate::kernels::pooled_grad::{self, Pooled};
+use crate::kernels::pooled_grad::{self, PooledGrad};
 use crate::kernels::{LANES, RunKernel, channels_last, conv, conv_grad, pool};
 
-impl Worker {
+impl IntervalWorker {
     /// With g and h the gradients of the lower and the upper ends, those of centre and radius are `h + g` and `h - g`: the same terms,
     /// for the radius with the sign of g changed.
-    pub(super) fn sparse_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
+    pub(super) fn sparse_backward(&mut self, net: &Net<'_>, i: usize, want: &mut GradientTargets<'_>, deeper: bool) {
         let stage = &net.stages[i];
-        let Kind::Conv { shape, weight, bias, .. } = &stage.kind else { return };
+        let StageKind::Conv { shape, weight, bias, .. } = &stage.kind else { return };
         let (n_in, n_out, s) = (stage.input * LANES, stage.output * LANES, *shape);
         if let Some(params) = want.params.as_deref_mut() {
             for g in &self.g {
                 for (j, plane) in g[..net.units * n_out].chunks_exact(n_out / s.cout).enumerate() {
-                    params[bias.start + j % s.cout] += self.isa.run(activation::Sum(plane));
+                    params[bias.start + j % s.cout] += self.isa.run(activation::SumOf(plane));
                 }
             }
         }
@@ -30,16 +30,16 @@ impl Worker {
             let (at, at_in) = (u * n_out..(u + 1) * n_out, u * n_in..(u + 1) * n_in);
             let pooled = |end: usize, scale: f32| {
                 let (g, winners) = (&self.g[end][at.clone()], &self.winners[i][end][at.clone()]);
-                Pooled { g, winners, scale }
+                PooledGrad { g, winners, scale }
             };
             if want.params.is_some() {
                 upper.for_weights([pooled(1, 1.0)], s);
                 lower.for_weights([pooled(0, 1.0)], s);
                 for (e, grad) in self.channels_last_grad[i].iter_mut().enumerate() {
                     let x = &self.centred[i][e][at_in.clone()];
-                    self.isa.run(channels_last::FromLanes { out: images, x, channels: s.cin });
-                    self.isa.run(pooled_grad::Weights { grad, x: images, terms: upper, shape: s });
-                    self.isa.run(pooled_grad::Weights { grad, x: images, terms: lower, shape: s });
+                    self.isa.run(channels_last::LanesToChannelsLast { out: images, x, channels: s.cin });
+                    self.isa.run(pooled_grad::SparseWeightGrad { grad, x: images, terms: upper, shape: s });
+                    self.isa.run(pooled_grad::SparseWeightGrad { grad, x: images, terms: lower, shape: s });
                     lower.negate();
                 }
             }
@@ -47,9 +47,9 @@ impl Worker {
                 for (e, sign) in [(0, 1.0), (1, -1.0)] {
                     upper.for_input([pooled(1, 1.0), pooled(0, sign)], s);
                     let weights = &net.weights.backward[i][e];
-                    self.isa.run(pooled_grad::Input { dx: images, terms: upper, weights, shape: s });
+                    self.isa.run(pooled_grad::SparseInputGrad { dx: images, terms: upper, weights, shape: s });
                     let out = &mut self.next[e][at_in.clone()];
-                    self.isa.run(channels_last::ToLanes { out, x: images, channels: s.cin });
+                    self.isa.run(channels_last::ChannelsLastToLanes { out, x: images, channels: s.cin });
                 }
             }
         }
@@ -64,9 +64,9 @@ impl Worker {
     }
 
     /// Every position, zero or not.
-    pub(super) fn conv_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
+    pub(super) fn conv_backward(&mut self, net: &Net<'_>, i: usize, want: &mut GradientTargets<'_>, deeper: bool) {
         let stage = &net.stages[i];
-        let Kind::Conv { shape, pool, weight, bias, .. } = &stage.kind else { return };
+        let StageKind::Conv { shape, pool, weight, bias, .. } = &stage.kind else { return };
         let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
         let full = unpooled(*shape);
         let size = full.size() * LANES;
@@ -76,7 +76,7 @@ impl Worker {
                 let (dx, g) = (&mut self.full[e][..size], &self.g[e][at.clone()]);
                 if *pool {
                     let winners = &self.winners[i][e][at.clone()];
-                    self.isa.run(pool::Backward { dx, g, winners, side: 2, shape: full });
+                    self.isa.run(pool::PoolBackward { dx, g, winners, side: 2, shape: full });
                 } else {
                     dx.copy_from_slice(g);
                 }
@@ -85,7 +85,7 @@ impl Worker {
             self.isa.run(ToCentre { a: &mut a[..size], b: &mut b[..size] });
             if let Some(params) = want.params.as_deref_mut() {
                 for (b, plane) in params[bias.clone()].iter_mut().zip(a[..size].chunks_exact(size / shape.cout)) {
-                    *b += self.isa.run(activation::Sum(plane));
+                    *b += self.isa.run(activation::SumOf(plane));
                 }
             }
             let at = u * n_in..(u + 1) * n_in;
@@ -95,10 +95,10 @@ impl Worker {
                 if let Some(params) = want.params.as_deref_mut() {
                     let grad = if e == 0 { &mut *params } else { &mut self.d_absolute[..] };
                     let (grad, x) = (&mut grad[weight.clone()], &self.centred[i][e][at.clone()]);
-                    self.isa.run(conv_grad::Weights { grad, x, dy, shape: *shape });
+                    self.isa.run(conv_grad::ConvWeightGrad { grad, x, dy, shape: *shape });
                 }
                 if deeper {
-                    self.isa.run(conv::Forward {
+                    self.isa.run(conv::ConvForward {
                         out: &mut self.next[e][at.clone()],
                         winners: &mut [],
                         x: dy,

@@ -14,10 +14,10 @@ use super::forest::{put, take};
 use super::packed::LARGEST_INPUT;
 use super::{Ask, Batch, Engine, Outcome};
 use crate::Error;
-use leaf::{Out, Pass};
+use leaf::{BoundsPass, BoundsResults};
 use std::sync::Mutex;
 use weights::Weights;
-use worker::Worker;
+use worker::IntervalWorker;
 
 /// Which inputs a sample may be replaced by: each entry moves by up to `eps`, and stays within `clip`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,8 +139,8 @@ impl Bounds {
 
 /// What an engine keeps for bounds once it was asked for some.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
-    workers: Mutex<Vec<Worker>>,
+pub(super) struct IntervalScratch {
+    workers: Mutex<Vec<IntervalWorker>>,
     weights: Mutex<Vec<Weights>>,
 }
 
@@ -163,7 +163,7 @@ impl Engine {
         out.input_gradients.resize(if ask == Ask::InputGradients { n * width } else { 0 }, 0.0);
         out.gradients.resize_with(if ask == Ask::Gradients { groups } else { 0 }, Vec::new);
         out.gradients.iter_mut().for_each(|g| g.resize(self.model.size(), 0.0));
-        let results = Out {
+        let results = BoundsResults {
             logits: [&mut out.lower, &mut out.upper, &mut out.margins],
             losses: &mut out.losses,
             certified: &mut out.certified,
@@ -173,7 +173,7 @@ impl Engine {
         };
         let mut weights = take(&self.interval.weights).unwrap_or_else(|| Weights::new(self.model.size(), &self.stages));
         weights.set(&self.weights, &self.stages);
-        let pass = Pass { engine: self, batch, region, ask, weights: &weights };
+        let pass = BoundsPass { engine: self, batch, region, ask, weights: &weights };
         let sums = self.forest(batch.ends, results, &mut out.gradients, |job| pass.leaf(job));
         put(&self.interval.weights, weights);
         let sums = sums?;

@@ -1,7 +1,7 @@
 //! The weights that bounds need beside those of a pass: `|W|`, and both without the layouts of fused pooling.
 
 use super::super::packed::Packed;
-use super::super::plan::{Kind, Stage, sparse};
+use super::super::plan::{Stage, StageKind, sparse};
 use crate::kernels::{dense, pack, pooled_grad};
 
 /// Weights in the order in which the kernels read them: `[0]` for the centre, W; `[1]` for the radius, |W|.
@@ -18,11 +18,11 @@ impl Weights {
     pub(crate) fn new(size: usize, stages: &[Stage]) -> Self {
         let room = |stage: &Stage, forward: bool| {
             let n = match &stage.kind {
-                Kind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
+                StageKind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
                     pooled_grad::packed_input(*shape)
                 }
-                Kind::Conv { weight, .. } => weight.len(),
-                Kind::Dense { weight, .. } if !forward => weight.len(),
+                StageKind::Conv { weight, .. } => weight.len(),
+                StageKind::Dense { weight, .. } if !forward => weight.len(),
                 _ => 0,
             };
             [vec![0.0; n], vec![0.0; n]]
@@ -44,7 +44,7 @@ impl Weights {
             for e in 0..2 {
                 let flat = &self.flat[e];
                 match &stage.kind {
-                    Kind::Conv { shape, pool, weight, .. } => {
+                    StageKind::Conv { shape, pool, weight, .. } => {
                         let weights = &flat[weight.clone()];
                         pack::conv(&mut self.forward[i][e], weights, *shape);
                         if sparse(*shape, *pool) {
@@ -53,7 +53,7 @@ impl Weights {
                             pack::conv_transposed(&mut self.backward[i][e], weights, *shape);
                         }
                     }
-                    Kind::Dense { k, weight, .. } => {
+                    StageKind::Dense { k, weight, .. } => {
                         pack::dense_transposed(&mut self.backward[i][e], &flat[weight.clone()], *k, dense::ROWS);
                     }
                     _ => {}

@@ -1,13 +1,13 @@
 //! One thread's scratch for bounds, and the way of a leaf through the network: every linear map twice, on centres with W and on
 //! radii with |W|; activations and pooling on both ends.
 
-use super::super::plan::{Kind, Stage, sparse};
+use super::super::plan::{Stage, StageKind, sparse};
 use super::weights::Weights;
 use crate::Shape;
 use crate::kernels::activation::{self, Activation};
 use crate::kernels::interval_ends::{Centre, Pair, ToEnds};
 use crate::kernels::interval_margin::Spread;
-use crate::kernels::pooled_grad::{self, Terms};
+use crate::kernels::pooled_grad::{self, SparseTerms};
 use crate::kernels::{ConvShape, Isa, LANES, RunKernel, channels_last, conv, dense, pool, transpose};
 
 /// What a leaf runs through.
@@ -20,7 +20,7 @@ pub(super) struct Net<'a> {
 
 /// Everything a thread needs for up to so many units; nothing is allocated after it is built. Vectors are `[unit][entry][lane]`.
 #[derive(Debug)]
-pub(crate) struct Worker {
+pub(crate) struct IntervalWorker {
     pub(super) isa: Isa,
     /// The samples.
     pub(super) x: Vec<f32>,
@@ -39,7 +39,7 @@ pub(crate) struct Worker {
     pub(super) bordered: Vec<Vec<f32>>,
     /// Per convolution whose gradient is sparse, that of W and |W| with channels last, and the gradients that are not zero.
     pub(super) channels_last_grad: Vec<Pair>,
-    pub(super) terms: Vec<[Terms; 2]>,
+    pub(super) terms: Vec<[SparseTerms; 2]>,
     /// One unit with channels last.
     pub(super) channels_last: Vec<f32>,
     /// The gradient with respect to |W|, laid out as the parameters.
@@ -56,7 +56,7 @@ pub(crate) struct Worker {
     pub(super) size: Vec<f32>,
 }
 
-impl Worker {
+impl IntervalWorker {
     pub(crate) fn new(isa: Isa, stages: &[Stage], units: usize, parameters: usize) -> Self {
         let pair = |n: usize| -> Pair { [vec![0.0; n * LANES], vec![0.0; n * LANES]] };
         let (first, last) = (stages.first().map_or(0, |s| s.input), stages.last());
@@ -65,26 +65,26 @@ impl Worker {
         let (mut rows_x, mut rows_g, mut full) = (0, 0, 0);
         for stage in stages {
             match stage.kind {
-                Kind::Dense { n, k, .. } => {
+                StageKind::Dense { n, k, .. } => {
                     (rows_x, rows_g) = (rows_x.max(dense::stride(k)), rows_g.max(dense::stride(n)));
                 }
-                Kind::Conv { shape, .. } => full = full.max(unpooled(shape).size()),
+                StageKind::Conv { shape, .. } => full = full.max(unpooled(shape).size()),
                 _ => {}
             }
         }
         let centred = |s: &Stage| match s.kind {
-            Kind::Conv { .. } | Kind::Dense { .. } => pair(units * s.input),
+            StageKind::Conv { .. } | StageKind::Dense { .. } => pair(units * s.input),
             _ => pair(0),
         };
         let winners = |s: &Stage| {
             let n = match s.kind {
-                Kind::Conv { pool: true, .. } | Kind::Pool { .. } => units * s.output * LANES,
+                StageKind::Conv { pool: true, .. } | StageKind::Pool { .. } => units * s.output * LANES,
                 _ => 0,
             };
             [vec![0; n], vec![0; n]]
         };
         let sparse_shape = |s: &Stage| match s.kind {
-            Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Some(shape),
+            StageKind::Conv { shape, pool, .. } if sparse(shape, pool) => Some(shape),
             _ => None,
         };
         let channels_last_grad =
@@ -92,7 +92,7 @@ impl Worker {
         let most_images =
             stages.iter().filter_map(sparse_shape).map(|s| channels_last::stride(s.h * s.w, s.cin)).max().unwrap_or(0);
         let bordered = |s: &Stage| match s.kind {
-            Kind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
+            StageKind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
                 let t = shape.transposed();
                 vec![0.0; t.cin * t.h * t.w * LANES]
             }
@@ -111,7 +111,9 @@ impl Worker {
             channels_last_grad: stages.iter().map(channels_last_grad).collect(),
             terms: stages
                 .iter()
-                .map(|s| sparse_shape(s).map_or_else(Default::default, |s| [Terms::new(s, 2), Terms::new(s, 1)]))
+                .map(|s| {
+                    sparse_shape(s).map_or_else(Default::default, |s| [SparseTerms::new(s, 2), SparseTerms::new(s, 1)])
+                })
                 .collect(),
             channels_last: vec![0.0; LANES * most_images],
             d_absolute: vec![0.0; parameters],
@@ -130,20 +132,20 @@ impl Worker {
         for (i, stage) in net.stages.iter().enumerate() {
             let size = net.units * stage.output * LANES;
             match &stage.kind {
-                Kind::Conv { act, .. } => {
+                StageKind::Conv { act, .. } => {
                     self.conv_forward(net, i);
                     self.activate(i, *act, size);
                 }
-                Kind::Dense { act, .. } => {
+                StageKind::Dense { act, .. } => {
                     self.dense_forward(net, i);
                     self.activate(i, *act, size);
                 }
-                Kind::Pool { shape, side } => {
+                StageKind::Pool { shape, side } => {
                     let (before, after) = self.ends.split_at_mut(i + 1);
                     let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
                     for e in 0..2 {
                         for u in 0..net.units {
-                            self.isa.run(pool::Forward {
+                            self.isa.run(pool::PoolForward {
                                 out: &mut after[0][e][u * n_out..(u + 1) * n_out],
                                 winners: &mut self.winners[i][e][u * n_out..(u + 1) * n_out],
                                 x: &before[i][e][u * n_in..(u + 1) * n_in],
@@ -153,7 +155,7 @@ impl Worker {
                         }
                     }
                 }
-                Kind::Act(act) => {
+                StageKind::Act(act) => {
                     let (before, after) = self.ends.split_at_mut(i + 1);
                     for e in 0..2 {
                         after[0][e][..size].copy_from_slice(&before[i][e][..size]);
@@ -168,7 +170,7 @@ impl Worker {
     fn activate(&mut self, i: usize, act: Activation, size: usize) {
         if act != Activation::Identity {
             for x in &mut self.ends[i + 1] {
-                self.isa.run(activation::Forward { x: &mut x[..size], act });
+                self.isa.run(activation::Activate { x: &mut x[..size], act });
             }
         }
     }
@@ -182,13 +184,13 @@ impl Worker {
     }
 
     fn conv_forward(&mut self, net: &Net<'_>, i: usize) {
-        let Kind::Conv { shape, pool, bias, .. } = &net.stages[i].kind else { return };
+        let StageKind::Conv { shape, pool, bias, .. } = &net.stages[i].kind else { return };
         self.centre(net, i);
         let (n_in, n_out) = (net.stages[i].input * LANES, net.stages[i].output * LANES);
         let size = unpooled(*shape).size() * LANES;
         for u in 0..net.units {
             for e in 0..2 {
-                self.isa.run(conv::Forward {
+                self.isa.run(conv::ConvForward {
                     out: &mut self.full[e][..size],
                     winners: &mut [],
                     x: &self.centred[i][e][u * n_in..(u + 1) * n_in],
@@ -206,7 +208,7 @@ impl Worker {
                 let (out, x) = (&mut self.ends[i + 1][e][at.clone()], &self.full[e][..size]);
                 if *pool {
                     let winners = &mut self.winners[i][e][at.clone()];
-                    self.isa.run(pool::Forward { out, winners, x, side: 2, shape: unpooled(*shape) });
+                    self.isa.run(pool::PoolForward { out, winners, x, side: 2, shape: unpooled(*shape) });
                 } else {
                     out.copy_from_slice(x);
                 }
@@ -215,13 +217,13 @@ impl Worker {
     }
 
     fn dense_forward(&mut self, net: &Net<'_>, i: usize) {
-        let Kind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
+        let StageKind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
         self.centre(net, i);
         let (size, size_in) = (net.units * n * LANES, net.units * k * LANES);
         let [a, b] = &mut self.ends[i + 1];
         let (a, b) = (&mut a[..size], &mut b[..size]);
         for (e, out) in [&mut *a, &mut *b].into_iter().enumerate() {
-            self.isa.run(dense::Linear {
+            self.isa.run(dense::DenseForward {
                 out,
                 x: &self.centred[i][e][..size_in],
                 weights: &net.weights.flat[e][weight.clone()],
@@ -241,14 +243,14 @@ impl Worker {
     /// What the margins of the last layer may differ from those of its centre.
     fn spread(&mut self, net: &Net<'_>) {
         let last = net.stages.len() - 1;
-        let Kind::Dense { n, k, weight, .. } = &net.stages[last].kind else { return };
+        let StageKind::Dense { n, k, weight, .. } = &net.stages[last].kind else { return };
         let weights = &net.weights.flat[0][weight.clone()];
         let [centre, radius] = &self.centred[last];
         for u in 0..net.units {
             let (at, at_in) = (u * n * LANES..(u + 1) * n * LANES, u * k * LANES..(u + 1) * k * LANES);
             let own = &mut self.own[at_in.clone()];
             let rows = self.labels[u].map(|y| &weights[usize::from(y) * k..(usize::from(y) + 1) * k]);
-            self.isa.run(transpose::ToLanes { out: own, rows: &rows });
+            self.isa.run(transpose::RowsToLanes { out: own, rows: &rows });
             self.isa.run(Spread {
                 spread: &mut self.spread[at.clone()],
                 size: &mut self.size[at],
