@@ -1,10 +1,11 @@
 //! Attacks of many steps while the images lie in the cache: a leaf of the batch takes every step (forward, back to the input,
 //! move, project) before the next leaf begins.
 
+use super::backward::GradientTargets;
 use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
 use super::packed::LARGEST_INPUT;
 use super::pass::from_lanes;
-use super::worker::{GradientTargets, Worker};
+use super::worker::Worker;
 use super::{Batch, Engine, Loss, loss};
 use crate::Error;
 use crate::kernels::ascent_step::{AscentStep, StepKind};
@@ -126,9 +127,9 @@ impl AscentPass<'_> {
         }
         let Steps { kind, size, eps, clip, count } = *self.steps;
         for _ in 0..count {
-            worker.forward(&engine.weights, &engine.stages, units);
+            worker.forward(engine.network(units));
             self.slopes(worker, places.clone());
-            worker.backward(&engine.weights, &engine.stages, units, GradientTargets { params: None, input: true });
+            worker.backward(engine.network(units), GradientTargets { params: None, input: true });
             let all = units * width * LANES;
             let (x, g, x0) = (&mut worker.x[..all], &worker.g[..all], &clean[..all]);
             for unit in 0..units {

@@ -1,7 +1,8 @@
 //! A pass: what a leaf of the batch computes, and where its results go.
 
+use super::backward::GradientTargets;
 use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
-use super::worker::{GradientTargets, Worker};
+use super::worker::Worker;
 use super::{Ask, Batch, Engine, Loss, Outcome, loss};
 use crate::Error;
 use crate::kernels::{Isa, LANES, RunKernel, transpose};
@@ -110,7 +111,7 @@ impl Pass<'_> {
         let LeafJob { places, scale, mut out, gradient } = job;
         let (width, units) = (engine.model.input().size(), places.len().div_ceil(LANES));
         self.batch.load(engine.isa, &mut worker.x[..units * width * LANES], places.clone(), width)?;
-        worker.forward(&engine.weights, &engine.stages, units);
+        worker.forward(engine.network(units));
         let sum = self.losses(worker, places.clone(), scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -119,10 +120,10 @@ impl Pass<'_> {
                 if let Some(params) = params.as_deref_mut() {
                     params.fill(0.0);
                 }
-                worker.backward(&engine.weights, &engine.stages, units, GradientTargets { params, input: false });
+                worker.backward(engine.network(units), GradientTargets { params, input: false });
             }
             Ask::InputGradients => {
-                worker.backward(&engine.weights, &engine.stages, units, GradientTargets { params: None, input: true });
+                worker.backward(engine.network(units), GradientTargets { params: None, input: true });
                 for (unit, rows) in out.input_gradients.chunks_mut(width * LANES).enumerate() {
                     from_lanes(engine.isa, rows, &worker.g[unit * width * LANES..(unit + 1) * width * LANES]);
                 }

@@ -1,12 +1,12 @@
 //! What a leaf of the batch computes for bounds, and where its results go.
 
+use super::super::backward::GradientTargets;
 use super::super::forest::{LeafJob, LeafSum, SplitResults, put, take};
+use super::super::packed::Packed;
 use super::super::pass::from_lanes;
 use super::super::plan::StageKind;
-use super::super::worker::GradientTargets;
 use super::super::{Ask, Batch, Engine};
-use super::weights::Weights;
-use super::worker::{IntervalWorker, Net};
+use super::worker::{IntervalNetwork, IntervalWorker};
 use super::{Bounds, Region};
 use crate::Error;
 use crate::kernels::cross_entropy::CrossEntropy;
@@ -19,7 +19,8 @@ pub(super) struct BoundsPass<'a> {
     pub batch: &'a Batch<'a>,
     pub region: Region,
     pub ask: Ask,
-    pub weights: &'a Weights,
+    /// W and |W|.
+    pub weights: [&'a Packed; 2],
 }
 
 /// Where a range of samples leaves its results.
@@ -73,9 +74,10 @@ impl BoundsPass<'_> {
     fn leaf_on(&self, worker: &mut IntervalWorker, job: LeafJob<'_, BoundsResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let LeafJob { places, scale, mut out, mut gradient } = job;
-        let net = Net { weights: self.weights, stages: &engine.stages, units: places.len().div_ceil(LANES) };
+        let net =
+            IntervalNetwork { weights: self.weights, stages: &engine.stages, units: places.len().div_ceil(LANES) };
         self.load(worker, places.clone(), out.width)?;
-        worker.forward(&net);
+        worker.forward(net);
         let sum = self.losses(worker, places, scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -83,10 +85,10 @@ impl BoundsPass<'_> {
                 if let Some(params) = gradient.as_deref_mut() {
                     params.fill(0.0);
                 }
-                worker.backward(&net, GradientTargets { params: gradient, input: false });
+                worker.backward(net, GradientTargets { params: gradient, input: false });
             }
             Ask::InputGradients => {
-                worker.backward(&net, GradientTargets { params: None, input: true });
+                worker.backward(net, GradientTargets { params: None, input: true });
                 self.to_samples(worker, net.units * out.width * LANES);
                 let size = out.width * LANES;
                 for (rows, lanes) in out.input_gradients.chunks_mut(size).zip(worker.g[0].chunks_exact(size)) {
@@ -175,7 +177,7 @@ impl BoundsPass<'_> {
     /// One lane's margins in the place of their spread; whether all but the label's are below zero with some slack.
     fn margins(&self, margins: &mut [f32], logits: &[f32], size: &[f32], (lane, label): (usize, usize)) -> bool {
         let bias = match self.engine.stages.last().map(|s| &s.kind) {
-            Some(StageKind::Dense { bias, .. }) => &self.weights.flat[1][bias.clone()],
+            Some(StageKind::Dense(dense)) => &self.weights[1].flat[dense.bias.clone()],
             _ => return false,
         };
         let mut certified = true;

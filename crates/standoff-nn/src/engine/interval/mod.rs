@@ -7,16 +7,14 @@
 mod backward;
 mod conv_backward;
 mod leaf;
-mod weights;
 mod worker;
 
 use super::forest::{put, take};
-use super::packed::LARGEST_INPUT;
+use super::packed::{LARGEST_INPUT, Packed};
 use super::{Ask, Batch, Engine, Outcome};
 use crate::Error;
 use leaf::{BoundsPass, BoundsResults};
 use std::sync::Mutex;
-use weights::Weights;
 use worker::IntervalWorker;
 
 /// Which inputs a sample may be replaced by: each entry moves by up to `eps`, and stays within `clip`.
@@ -141,7 +139,8 @@ impl Bounds {
 #[derive(Debug, Default)]
 pub(super) struct IntervalScratch {
     workers: Mutex<Vec<IntervalWorker>>,
-    weights: Mutex<Vec<Weights>>,
+    /// |W|.
+    absolute: Mutex<Vec<Packed>>,
 }
 
 impl Engine {
@@ -171,11 +170,12 @@ impl Engine {
             outputs,
             width,
         };
-        let mut weights = take(&self.interval.weights).unwrap_or_else(|| Weights::new(self.model.size(), &self.stages));
-        weights.set(&self.weights, &self.stages);
-        let pass = BoundsPass { engine: self, batch, region, ask, weights: &weights };
+        let mut absolute =
+            take(&self.interval.absolute).unwrap_or_else(|| Packed::new(self.model.size(), &self.stages));
+        absolute.set_absolute(&self.weights.flat, &self.stages);
+        let pass = BoundsPass { engine: self, batch, region, ask, weights: [&self.weights, &absolute] };
         let sums = self.forest(batch.ends, results, &mut out.gradients, |job| pass.leaf(job));
-        put(&self.interval.weights, weights);
+        put(&self.interval.absolute, absolute);
         let sums = sums?;
         out.group_losses.clear();
         out.group_losses.extend(sums.iter().map(|s| s.loss));
