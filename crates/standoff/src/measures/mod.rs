@@ -37,7 +37,7 @@ pub struct Measures {
 /// use standoff::measures::{Assumptions, measure};
 /// use standoff::{certify, zoo};
 ///
-/// The radius covers both sets: X + Y bounds the duality gap of a matrix game.
+/// // The radius covers both sets: X + Y bounds the duality gap of a matrix game.
 /// let mut made = (zoo::find("rps").unwrap().make)();
 /// let certificate = certify(&mut made.game, &made.start, f64::INFINITY);
 /// let found = measure(&mut made.game, &made.start, &certificate, &Assumptions::default());
