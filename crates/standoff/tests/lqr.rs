@@ -291,7 +291,7 @@ fn bad_systems_are_refused_with_what_was_got() {
     );
     assert_eq!(
         message(System::new(m(2, 2, &[0.5, 0.0, 0.0, 1.25]), b(), i2())),
-        "lqr: (A, B) cannot be stabilised: the mode of A with eigenvalue 1.25+0i does not decay and no input reaches it"
+        "lqr: (A, B) cannot be stabilised: the mode of A with eigenvalue 1.25+0i does not decay and no input controls it"
     );
     // Unreachable, but it decays by itself: stabilisable.
     assert!(System::new(m(2, 2, &[1.25, 0.0, 0.0, 0.5]), b(), i2()).is_ok());
@@ -302,7 +302,7 @@ fn bad_systems_are_refused_with_what_was_got() {
     assert!(
         message(System::new(DMatrix::zeros(0, 0), DMatrix::zeros(0, 1), DMatrix::zeros(0, 0))).contains("at least one")
     );
-    // A rotation that no input reaches.
+    // A rotation that no input controls.
     let spin = m(3, 3, &[0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5]);
     assert!(
         message(System::new(spin, m(3, 1, &[0.0, 0.0, 1.0]), DMatrix::identity(3, 3))).contains("cannot be stabilised")
