@@ -1,6 +1,6 @@
 //! Anderson acceleration: from the last few points and their residuals, computes the point whose residual would be
-//! smallest if the residual were affine. On an affine game it is equivalent to GMRES: n + m distinct eigenvalues take
-//! at most n + m steps, for any condition number.
+//! smallest if the residual were affine. On an affine game with full memory it is equivalent to GMRES, which takes at most
+//! n + m steps for any condition number.
 //!
 //! D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12, 1965.
 
