@@ -11,8 +11,8 @@ use crate::data::table::TableArgs;
 use crate::fair::{self, frontier, table};
 use crate::files;
 use crate::interrupt;
-use crate::number::plural;
 use crate::parse;
+use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 use standoff_nn::fair::Method;
@@ -173,7 +173,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     screen.note(&format!(
         "{} of {} steps, kept in {}",
         plural(specs.len() as u64, "run"),
-        crate::number::count(config.steps()),
+        crate::present::number::count(config.steps()),
         files::name(out)
     ));
     let mut control = Control::new(interrupt::flag()?);
@@ -188,8 +188,8 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
     }
-    let width = screen.width();
-    let text = if experiment.is_sweep() { frontier::render(&results, width) } else { table::render(&results, width) };
+    let sweep = experiment.is_sweep();
+    let text = if sweep { frontier::render(&results, screen.width()) } else { table::render(&results, screen) };
     screen.result(&text)?;
     screen.note(&format!("results.json, results.csv and the models are in {}", files::name(out)));
     Ok(Exit::Done)

@@ -9,8 +9,8 @@ use clap::Args;
 use crate::Exit;
 use crate::files;
 use crate::interrupt;
-use crate::number::{count, short};
 use crate::parse;
+use crate::present::number::{count, short};
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 use crate::robust_table;
@@ -186,7 +186,7 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
     let text = if args.json {
         serde_json::to_string_pretty(&document::ROBUST.stamp(serde_json::to_value(&result)?))? + "\n"
     } else {
-        robust_table::render(&result, &config.title, screen.width())
+        robust_table::render(&result, &config.title, screen)
     };
     screen.result(&text)?;
     let model = out.join("model.safetensors");

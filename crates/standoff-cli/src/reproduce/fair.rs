@@ -4,10 +4,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::items::Source;
-use super::{Bench, Made, markdown, same};
+use super::{Bench, Made, same};
 use crate::fair::{self, figure, table};
 use crate::files;
-use crate::number::plural;
+use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 use standoff_nn::fair::Method;
@@ -107,11 +107,11 @@ fn told(results: &Results, left: Vec<String>, screen: &Screen) -> Made {
     if results.runs.is_empty() {
         text.push_str("No run has finished yet.\n");
     } else {
-        let (tables, short) = table::tables(results);
-        short.into_iter().for_each(|sentence| text += &format!("{sentence}\n\n"));
-        tables.iter().for_each(|(caption, grid)| markdown::table(&mut text, caption, grid));
+        let (sentence, tables) = table::tables(results);
+        text += &format!("{sentence}\n\n");
+        tables.iter().for_each(|table| text += &table.markdown());
     }
     left.iter().for_each(|what| text += &format!("Not finished: {what} are left.\n"));
     let json = json!({ "results": results.json(), "left": left });
-    Made { text: table::render(results, screen.width()), markdown: text, json, left }
+    Made { text: table::render(results, screen), markdown: text, json, left }
 }

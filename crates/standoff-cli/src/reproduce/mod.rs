@@ -2,7 +2,6 @@
 
 mod fair;
 pub(crate) mod items;
-mod markdown;
 mod robust;
 
 use std::path::{Path, PathBuf};
