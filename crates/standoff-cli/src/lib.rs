@@ -17,6 +17,7 @@ mod attack;
 mod commands;
 mod constants;
 mod defaults;
+mod deprecated;
 mod exit;
 mod extra;
 mod guard;
@@ -91,8 +92,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Parses the arguments and runs the command they name.
 pub fn run(args: &[OsString]) -> Exit {
+    let renamed = deprecated::rename(args, deprecated::RENAMED);
     let mut definition = Cli::definition();
-    let matches = definition.try_get_matches_from_mut(args);
+    let matches = definition.try_get_matches_from_mut(&renamed.arguments);
     let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed.map_err(|error| error.format(&mut definition)) {
         Ok(cli) => cli,
@@ -109,6 +111,7 @@ pub fn run(args: &[OsString]) -> Exit {
         }
     };
     let mut screen = Screen::new(cli.quiet, cli.verbose);
+    renamed.warnings.iter().for_each(|warning| screen.warn(warning));
     match cli.command.run(&mut screen) {
         Ok(exit) => exit,
         Err(error) => {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use standoff::check::Derivatives;
 use standoff::{Certificate, Gap, Point, Proof, Solution, StopReason};
+use standoff_train::document;
 
 use crate::extra::Extra;
 use crate::layout::{Layout, to_json};
@@ -44,7 +45,7 @@ impl Report<'_> {
             "method": self.method,
         });
         self.extra.write_json(&mut all);
-        all
+        document::SOLVE.stamp(all)
     }
 
     /// For the terminal: one sentence, then the point and its certificate; with `--verbose` every measure and the cost.

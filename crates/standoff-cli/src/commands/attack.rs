@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 use standoff_nn::attack::{Grid, Norm, Protocol};
-use standoff_nn::robust::Certified;
+use standoff_nn::certify::Certified;
 use standoff_nn::{Engine, Region};
 use standoff_train::attack::config::Rules;
 use standoff_train::attack::images::{Images, Part, Split};

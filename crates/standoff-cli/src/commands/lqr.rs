@@ -14,6 +14,7 @@ use crate::present::screen::{GOOD, Screen, WARN, paint};
 use crate::report::{certificate, gap_json};
 use crate::system::{EXAMPLE, Task};
 use crate::{Exit, files, interrupt, parse};
+use standoff_train::document;
 
 /// Who minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -151,7 +152,7 @@ impl<'a> LqrResult<'a> {
 
     fn json(&self, eps: f64) -> Value {
         let s = self.solution;
-        json!({
+        document::LQR.stamp(json!({
             "status": s.reason.name(),
             "K": rows(&self.k),
             "Q": rows(&self.q),
@@ -167,7 +168,7 @@ impl<'a> LqrResult<'a> {
             "calls": { "value": s.calls.value, "grad_x": s.calls.grad_x, "grad_y": s.calls.grad_y },
             "iterations": s.iterations,
             "seconds": s.seconds,
-        })
+        }))
     }
 
     fn human(&self, eps: f64, width: usize) -> String {

@@ -12,6 +12,7 @@ use crate::present::screen::{Screen, WARN, paint};
 use crate::present::table::Table;
 use crate::source::Source;
 use crate::{Exit, constants, parse};
+use standoff_train::document;
 
 /// A fast gradient: what a budget is timed with.
 const SECONDS_PER_GRADIENT: f64 = 1e-6;
@@ -201,12 +202,12 @@ impl PlanRow {
 }
 
 fn as_json(c: &Constants, goal: Goal, rows: &[PlanRow]) -> Value {
-    json!({
+    document::PLAN.stamp(json!({
         "eps": goal.eps,
         "radius": goal.radius,
         "constants": constants::to_json(c),
         "plans": rows.iter().map(PlanRow::json).collect::<Vec<_>>(),
-    })
+    }))
 }
 
 fn human(c: &Constants, goal: Goal, rows: &[PlanRow], width: usize) -> String {

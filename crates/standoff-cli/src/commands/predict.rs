@@ -13,6 +13,7 @@ use crate::files::{self, field};
 use crate::present::number::plural;
 use crate::present::screen::Screen;
 use standoff_train::data::places::Surroundings;
+use standoff_train::document;
 use standoff_train::fair::evaluation::Evaluation;
 use standoff_train::fair::predictor::{Predictions, Predictor};
 use standoff_train::fair::unlabelled::UnlabelledData;
@@ -148,6 +149,6 @@ impl Told<'_> {
         if whole {
             all["predictions"] = (0..places.len()).map(one).collect();
         }
-        all
+        document::PREDICT.stamp(all)
     }
 }

@@ -15,6 +15,7 @@ use crate::present::table::Table;
 use crate::race::result::RaceResult;
 use crate::race::{file, page, pool, table};
 use crate::{Exit, files, interrupt, parse};
+use standoff_train::document;
 
 /// The arguments of `standoff race`.
 #[derive(Debug, Args)]
@@ -118,7 +119,7 @@ impl RaceArgs {
         if let Some(path) = &self.html {
             files::write(path, &page::whole(race, &self.command()))?;
         }
-        let json = serde_json::to_string(race)? + "\n";
+        let json = document::RACE.stamp(serde_json::to_value(race)?).to_string() + "\n";
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => return screen.result(&json),
             Some(path) => files::write(path, &json)?,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use standoff::race::Slope;
+use standoff_train::document;
 
 use super::{Count, Study};
 use crate::present::number::{self, count};
@@ -51,5 +52,5 @@ pub(crate) fn json(studies: &[Study], max_gradients: u64) -> Value {
             })
         })
         .collect();
-    json!({ "max_gradients": max_gradients, "studies": studies })
+    document::RATES.stamp(json!({ "max_gradients": max_gradients, "studies": studies }))
 }
