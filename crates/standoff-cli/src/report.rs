@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use standoff::check::Derivatives;
 use standoff::{Certificate, Gap, Point, Proof, Solution, StopReason};
+use standoff_train::document;
 
 use crate::extra::Extra;
 use crate::layout::{Layout, to_json};
 use crate::number::{self, count, duration, lower, plural, short, upper};
-use crate::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
+use crate::present::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
 
 /// A finished run with what it was asked.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl Report<'_> {
             "method": self.method,
         });
         self.extra.write_json(&mut all);
-        all
+        document::SOLVE.stamp(all)
     }
 
     /// A block to read. `whole` shows every entry of long vectors.

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use standoff::{Claim, Point, Verdict};
+use standoff_train::document;
 
 use crate::extra::Extra;
 use crate::layout::Layout;
 use crate::number::short;
 use crate::point::PointFile;
+use crate::present::screen::{BAD, GOOD, paint};
 use crate::report;
-use crate::screen::{BAD, GOOD, paint};
 
 /// A claim, and which parts of it come from the file.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +41,7 @@ impl FileClaim {
 
     pub(crate) fn json(&self, verdict: &Verdict) -> Value {
         let (c, d) = (&verdict.certificate, &verdict.derivatives);
-        json!({
+        document::VERIFY.stamp(json!({
             "verified": verdict.verified(),
             "reasons": verdict.failures,
             "proof": c.proof.name(),
@@ -53,7 +54,7 @@ impl FileClaim {
             "outside": { "min": c.outside[0], "max": c.outside[1] },
             "at_kink": verdict.at_kink,
             "derivatives": { "grad_x": d.x, "grad_y": d.y, "compared": d.compared, "skipped": d.skipped },
-        })
+        }))
     }
 
     pub(crate) fn human(

@@ -27,7 +27,7 @@ use crate::files;
 use crate::interrupt;
 use crate::number::{plural, short};
 use crate::parse;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 
 const AFTER: &str = "\
 The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove

@@ -10,10 +10,11 @@ use standoff::estimate::{Estimate, SampledClass, estimate};
 
 use crate::constants;
 use crate::number::{plural, short};
+use crate::present::screen::Screen;
 use crate::report::{self, label};
-use crate::screen::Screen;
 use crate::source::Source;
 use crate::{Exit, parse};
+use standoff_train::document;
 
 /// Coordinates of each player whose derivative is compared.
 const COMPARED: usize = 200;
@@ -72,7 +73,7 @@ fn shape(found: &Estimate) -> (&'static str, &'static str) {
 }
 
 fn as_json(found: &Estimate, slopes: &Derivatives) -> serde_json::Value {
-    json!({
+    document::CHECK.stamp(json!({
         "in_y": shape(found).0,
         "curvature": { "x_lowest": found.weakness_x, "x_highest": found.curvature_x, "y_highest": found.curvature_y },
         "derivatives": {
@@ -85,7 +86,7 @@ fn as_json(found: &Estimate, slopes: &Derivatives) -> serde_json::Value {
         "constants": constants::to_json(&found.constants),
         "samples": found.samples,
         "method": found.method(),
-    })
+    }))
 }
 
 fn human(found: &Estimate, slopes: &Derivatives, linear: bool) -> String {

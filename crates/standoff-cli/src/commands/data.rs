@@ -12,13 +12,14 @@ use crate::Exit;
 use crate::data::show;
 use crate::data::table::TableArgs;
 use crate::files;
-use crate::live::LiveLine;
-use crate::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
+use crate::present::live::LiveLine;
+use crate::present::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
 use standoff_train::data::fetch::{Fetched, Fetcher};
 use standoff_train::data::find::{Found, Source, absent, copies, find};
 use standoff_train::data::known::{FASHION, FILES, KNOWN, Known};
 use standoff_train::data::places::Surroundings;
 use standoff_train::data::verify::{Verdict, verify};
+use standoff_train::document;
 
 /// The arguments of `standoff data`.
 #[derive(Debug, Args)]
@@ -152,7 +153,7 @@ fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value
         .iter()
         .map(|place| json!({ "folder": place.folder, "why": place.why, "exists": place.folder.is_dir() }))
         .collect();
-    json!({ "datasets": datasets, "places": places })
+    document::DATASETS.stamp(json!({ "datasets": datasets, "places": places }))
 }
 
 fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {

@@ -10,10 +10,11 @@ use standoff::zoo::lqr::{DMatrix, LqrGame, Order, eigenvalue_range};
 use standoff::{Settings, Solution, StopReason, solve};
 
 use crate::number::{count, duration, plural, short};
+use crate::present::screen::{GOOD, Screen, WARN, paint};
 use crate::report::{certificate, gap_json, label};
-use crate::screen::{GOOD, Screen, WARN, paint};
 use crate::system::{EXAMPLE, Task};
 use crate::{Exit, files, interrupt, parse};
+use standoff_train::document;
 
 /// Who minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -147,7 +148,7 @@ impl<'a> Found<'a> {
 
     fn json(&self, eps: f64) -> Value {
         let s = self.solution;
-        json!({
+        document::LQR.stamp(json!({
             "status": s.reason.name(),
             "K": rows(&self.k),
             "Q": rows(&self.q),
@@ -163,7 +164,7 @@ impl<'a> Found<'a> {
             "calls": { "value": s.calls.value, "grad_x": s.calls.grad_x, "grad_y": s.calls.grad_y },
             "iterations": s.iterations,
             "seconds": s.seconds,
-        })
+        }))
     }
 
     fn human(&self, eps: f64) -> String {

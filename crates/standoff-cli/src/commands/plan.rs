@@ -10,9 +10,10 @@ use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
 
 use super::noise_rows::NoiseRows;
 use crate::number::{duration, short};
-use crate::screen::{HEAD, Screen, WARN, paint};
+use crate::present::screen::{HEAD, Screen, WARN, paint};
 use crate::source::Source;
 use crate::{Exit, constants, parse};
+use standoff_train::document;
 
 /// A fast gradient: what a budget is timed with.
 const SECONDS_PER_GRADIENT: f64 = 1e-6;
@@ -201,12 +202,12 @@ impl Row {
 }
 
 fn as_json(c: &Constants, goal: Goal, rows: &[Row]) -> Value {
-    json!({
+    document::PLAN.stamp(json!({
         "eps": goal.eps,
         "radius": goal.radius,
         "constants": constants::to_json(c),
         "plans": rows.iter().map(Row::json).collect::<Vec<_>>(),
-    })
+    }))
 }
 
 fn human(c: &Constants, goal: Goal, rows: &[Row]) -> String {

@@ -11,9 +11,10 @@ use crate::files;
 use crate::interrupt;
 use crate::number::{count, short};
 use crate::parse;
-use crate::progress::RunBars;
+use crate::present::progress::RunBars;
+use crate::present::screen::Screen;
 use crate::robust_table;
-use crate::screen::Screen;
+use standoff_train::document;
 use standoff_train::fair::config::{BatchOrder, Optimizer};
 use standoff_train::robust::config::{AttackStep, RobustConfig, RobustMethod};
 use standoff_train::robust::task::RobustTask;
@@ -183,7 +184,7 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     let text = if args.json {
-        serde_json::to_string_pretty(&result)? + "\n"
+        serde_json::to_string_pretty(&document::ROBUST.stamp(serde_json::to_value(&result)?))? + "\n"
     } else {
         robust_table::render(&result, &config.title, screen.width())
     };

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use standoff::race::{Score, TrialResult};
+use standoff_train::document;
 
 use super::Race;
 use crate::files::field;
@@ -48,7 +49,7 @@ pub(crate) fn json(race: &Race) -> Value {
                     "solved": r.solved, "median_gradients": r.gradients })
         })
         .collect();
-    json!({
+    document::RACE.stamp(json!({
         "eps": race.rules.eps,
         "max_gradients": race.rules.max_gradients,
         "seed": race.rules.seed,
@@ -56,7 +57,7 @@ pub(crate) fn json(race: &Race) -> Value {
         "lanes": race.results.iter().map(result).collect::<Vec<_>>(),
         "medians": rows,
         "standings": standings,
-    })
+    }))
 }
 
 fn result(result: &TrialResult) -> Value {

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use standoff::race::Slope;
+use standoff_train::document;
 
 use super::{Count, Study};
 use crate::number::count;
+use crate::present::screen::{DIM, HEAD, NAME, paint};
 use crate::race::eps_text;
-use crate::screen::{DIM, HEAD, NAME, paint};
 
 const CELL: usize = 12;
 
@@ -75,5 +76,5 @@ pub(crate) fn json(studies: &[Study], max_gradients: u64) -> Value {
             })
         })
         .collect();
-    json!({ "max_gradients": max_gradients, "studies": studies })
+    document::RATES.stamp(json!({ "max_gradients": max_gradients, "studies": studies }))
 }

@@ -14,10 +14,11 @@ use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
 use crate::files;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 use crate::{Exit, report_page};
 use items::Recipe;
 pub(crate) use items::{ITEMS, Item, chosen};
+use standoff_train::document;
 use standoff_train::training::Control;
 
 /// What is wished for.
@@ -109,7 +110,7 @@ pub(crate) fn run(wish: &Wish, stop: &Arc<AtomicBool>, screen: &mut Screen) -> R
         }
     }
     if wish.json {
-        screen.result(&format!("{:#}\n", Value::Object(all)))?;
+        screen.result(&format!("{:#}\n", document::REPRODUCE.stamp(Value::Object(all))))?;
     }
     report(wish, screen)?;
     Ok(end(&left, stop, screen))

@@ -1,27 +1,17 @@
 //! Attacks of many steps while the images lie in the cache: a leaf of the batch takes every step (forward, back to the input,
 //! move, project) before the next leaf begins.
 
-use super::forest::{Job, Part, Sum, put, take};
+use super::backward::GradientTargets;
+use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
 use super::packed::LARGEST_INPUT;
-use super::tree::from_lanes;
-use super::worker::{Back, Worker};
+use super::pass::from_lanes;
+use super::worker::Worker;
 use super::{Batch, Engine, Loss, loss};
 use crate::Error;
-use crate::kernels::{Kernel, LANES, Lanes, RunKernel, transpose};
+use crate::kernels::ascent_step::{AscentStep, StepKind};
+use crate::kernels::{LANES, RunKernel, transpose};
 use std::ops::Range;
 use std::sync::Mutex;
-
-/// How a step follows the slope `g` of a sample's loss in its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
-    /// `size * sign(g)`, with `sign(0) = 0`.
-    Sign,
-    /// `size * g`.
-    Plain,
-    /// `size * g / mean|g|`: the direction of the plain step, its length free of the scale of the network. Entries move by `size`
-    /// on average.
-    Scaled,
-}
 
 /// The steps of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,10 +49,10 @@ impl Steps {
 
 /// What an engine keeps for attacks once it was asked for one: clean samples in lanes.
 #[derive(Debug, Default)]
-pub(super) struct Scratch(Mutex<Vec<Vec<f32>>>);
+pub(super) struct AscentScratch(Mutex<Vec<Vec<f32>>>);
 
 /// What every leaf sees.
-struct Climb<'a> {
+struct AscentPass<'a> {
     engine: &'a Engine,
     batch: &'a Batch<'a>,
     loss: Loss<'a>,
@@ -70,15 +60,15 @@ struct Climb<'a> {
 }
 
 /// The samples of a range, `[sample][entry]`.
-struct Moved<'a> {
+struct MovedSamples<'a> {
     rows: &'a mut [f32],
     width: usize,
 }
 
-impl Part for Moved<'_> {
+impl SplitResults for MovedSamples<'_> {
     fn split(self, samples: usize) -> (Self, Self) {
         let (left, right) = self.rows.split_at_mut(samples * self.width);
-        (Moved { rows: left, width: self.width }, Moved { rows: right, width: self.width })
+        (MovedSamples { rows: left, width: self.width }, MovedSamples { rows: right, width: self.width })
     }
 }
 
@@ -101,14 +91,14 @@ impl Engine {
             let (sample, entry, v) = (i / width, i % width, moved[i]);
             return Err(Error::NonFinite(format!("the start of sample {sample} of the batch, entry {entry}, is {v}")));
         }
-        let climb = Climb { engine: self, batch, loss, steps };
-        self.forest(batch.ends, Moved { rows: moved, width }, &mut [], |job| climb.leaf(job))?;
+        let ascent = AscentPass { engine: self, batch, loss, steps };
+        self.forest(batch.ends, MovedSamples { rows: moved, width }, &mut [], |job| ascent.leaf(job))?;
         Ok(())
     }
 }
 
-impl Climb<'_> {
-    fn leaf(&self, job: Job<'_, Moved<'_>>) -> Result<Sum, Error> {
+impl AscentPass<'_> {
+    fn leaf(&self, job: LeafJob<'_, MovedSamples<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
         let mut clean = take(&engine.ascent.0).unwrap_or_default();
@@ -116,7 +106,7 @@ impl Climb<'_> {
         let done = self.leaf_on(&mut worker, &mut clean, job.places, &mut moved);
         put(&engine.ascent.0, clean);
         put(&engine.workers, worker);
-        done.map(|()| Sum::default())
+        done.map(|()| LeafSum::default())
     }
 
     fn leaf_on(
@@ -124,7 +114,7 @@ impl Climb<'_> {
         worker: &mut Worker,
         clean: &mut Vec<f32>,
         places: Range<usize>,
-        moved: &mut Moved<'_>,
+        moved: &mut MovedSamples<'_>,
     ) -> Result<(), Error> {
         let (engine, width) = (self.engine, moved.width);
         let units = places.len().div_ceil(LANES);
@@ -133,18 +123,19 @@ impl Climb<'_> {
         for (x, rows) in worker.x.chunks_exact_mut(width * LANES).zip(moved.rows.chunks(width * LANES)) {
             let count = rows.len() / width;
             let rows: [&[f32]; LANES] = std::array::from_fn(|i| &rows[i.min(count - 1) * width..][..width]);
-            engine.isa.run(transpose::ToLanes { out: x, rows: &rows[..count] });
+            engine.isa.run(transpose::RowsToLanes { out: x, rows: &rows[..count] });
         }
-        for _ in 0..self.steps.count {
-            worker.forward(&engine.weights, &engine.stages, units);
+        let Steps { kind, size, eps, clip, count } = *self.steps;
+        for _ in 0..count {
+            worker.forward(engine.network(units));
             self.slopes(worker, places.clone());
-            worker.backward(&engine.weights, &engine.stages, units, Back { params: None, input: true });
-            let size = units * width * LANES;
-            let (x, g, x0) = (&mut worker.x[..size], &worker.g[..size], &clean[..size]);
+            worker.backward(engine.network(units), GradientTargets { params: None, input: true });
+            let all = units * width * LANES;
+            let (x, g, x0) = (&mut worker.x[..all], &worker.g[..all], &clean[..all]);
             for unit in 0..units {
                 let at = unit * width * LANES..(unit + 1) * width * LANES;
                 let (x, g, x0) = (&mut x[at.clone()], &g[at.clone()], &x0[at]);
-                if !engine.isa.run(Move { x, g, x0, steps: self.steps }) {
+                if !engine.isa.run(AscentStep { x, g, x0, kind, size, eps, clip }) {
                     let first = places.start + unit * LANES;
                     let why = format!("an input gradient of samples {first} to {} of the batch", first + LANES - 1);
                     return Err(Error::NonFinite(why));
@@ -171,54 +162,5 @@ impl Climb<'_> {
             let unit = loss::Unit { losses: &mut losses, dz, z, labels: &labels, weights: &weights, first, count };
             unit.run(&self.loss, self.engine.isa);
         }
-    }
-}
-
-/// One step of one unit; whether its slopes were finite.
-struct Move<'a> {
-    x: &'a mut [f32],
-    g: &'a [f32],
-    x0: &'a [f32],
-    steps: &'a Steps,
-}
-
-impl Kernel for Move<'_> {
-    type Output = bool;
-    #[inline(always)]
-    #[allow(unsafe_code, unsafe_op_in_unsafe_fn)] // lanes are read inside slices of asserted length
-    unsafe fn run<L: Lanes>(self) -> bool {
-        let n = self.x.len();
-        assert!(n.is_multiple_of(LANES) && self.g.len() == n && self.x0.len() == n);
-        let (x, g, x0) = (self.x.as_mut_ptr(), self.g.as_ptr(), self.x0.as_ptr());
-        let (low, high) = self.steps.clip.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-        let (low, high) = (L::splat(low), L::splat(high));
-        let (eps, back) = (L::splat(self.steps.eps), L::splat(-self.steps.eps));
-        let (zero, one) = (L::zero(), L::splat(1.0));
-        let mut size = L::splat(self.steps.size);
-        if self.steps.kind == StepKind::Scaled {
-            let mut sum = zero;
-            for k in (0..n).step_by(LANES) {
-                let g = L::load(g.add(k));
-                sum = sum.add(g.max(zero.sub(g)));
-            }
-            // A flat loss moves nothing; a sum that is not finite is found below.
-            let entries = L::splat((n / LANES) as f32);
-            size = zero.select(sum.eq(zero), size.mul(entries).div(sum));
-        }
-        // Stays zero as long as everything is finite.
-        let mut odd = zero;
-        for k in (0..n).step_by(LANES) {
-            let g = L::load(g.add(k));
-            odd = odd.add(g.mul(zero));
-            let slope = match self.steps.kind {
-                StepKind::Sign => g.gt(zero).and(one).sub(zero.gt(g).and(one)),
-                _ => g,
-            };
-            let centre = L::load(x0.add(k));
-            let away = L::load(x.add(k)).add(size.mul(slope)).sub(centre);
-            let to = centre.add(away.max(back).min(eps));
-            to.max(low).min(high).store(x.add(k));
-        }
-        odd.sum() == 0.0
     }
 }

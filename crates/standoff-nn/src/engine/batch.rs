@@ -106,7 +106,7 @@ impl<'a> Batch<'a> {
             match self.samples {
                 Samples::Bytes { data, scale } => {
                     let rows: [&[u8]; LANES] = std::array::from_fn(|i| &data[at(i)..at(i) + width]);
-                    isa.run(transpose::BytesToLanes { out, rows: &rows[..count], scale });
+                    isa.run(transpose::ByteRowsToLanes { out, rows: &rows[..count], scale });
                 }
                 Samples::Floats(data) => {
                     let rows: [&[f32]; LANES] = std::array::from_fn(|i| &data[at(i)..at(i) + width]);
@@ -115,7 +115,7 @@ impl<'a> Batch<'a> {
                             return Err(bad_input(row, self.row(first + i)));
                         }
                     }
-                    isa.run(transpose::ToLanes { out, rows: &rows[..count] });
+                    isa.run(transpose::RowsToLanes { out, rows: &rows[..count] });
                 }
             }
         }

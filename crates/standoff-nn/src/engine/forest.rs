@@ -7,21 +7,21 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Where a range of samples leaves its results.
-pub(super) trait Part: Send + Sized {
+pub(super) trait SplitResults: Send + Sized {
     /// The first so many samples, and the others.
     fn split(self, samples: usize) -> (Self, Self);
 }
 
 /// What is summed beside the gradient.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sum {
+pub(super) struct LeafSum {
     pub loss: f64,
     /// How many samples passed: were predicted as labelled, or certified.
     pub count: usize,
 }
 
 /// The work on a range of samples of one group.
-pub(super) struct Job<'a, P> {
+pub(super) struct LeafJob<'a, P> {
     pub places: Range<usize>,
     /// What each sample counts when the batch has no weights.
     pub scale: f32,
@@ -32,8 +32,8 @@ pub(super) struct Job<'a, P> {
 
 /// One group and its sum.
 struct Tree<'a, P> {
-    job: Option<Job<'a, P>>,
-    sum: Sum,
+    job: Option<LeafJob<'a, P>>,
+    sum: LeafSum,
 }
 
 struct Forest<'a, F> {
@@ -43,15 +43,15 @@ struct Forest<'a, F> {
 
 impl Engine {
     /// The sum of each group; `gradients` has one per group, or none. The leaves are the same for any number of threads.
-    pub(super) fn forest<P: Part, F>(
+    pub(super) fn forest<P: SplitResults, F>(
         &self,
         ends: &[usize],
         out: P,
         gradients: &mut [Vec<f32>],
         leaf: F,
-    ) -> Result<Vec<Sum>, Error>
+    ) -> Result<Vec<LeafSum>, Error>
     where
-        F: Fn(Job<'_, P>) -> Result<Sum, Error> + Sync,
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
         let mut gradients = gradients.iter_mut();
         let mut trees = Vec::with_capacity(ends.len());
@@ -61,7 +61,10 @@ impl Engine {
             rest = others;
             let scale = 1.0 / (end - start) as f32;
             let gradient = gradients.next().map(|g| &mut g[..]);
-            trees.push(Tree { job: Some(Job { places: start..end, scale, out: mine, gradient }), sum: Sum::default() });
+            trees.push(Tree {
+                job: Some(LeafJob { places: start..end, scale, out: mine, gradient }),
+                sum: LeafSum::default(),
+            });
             start = end;
         }
         let forest = Forest { engine: self, leaf };
@@ -79,9 +82,9 @@ impl<F> Forest<'_, F> {
         if self.engine.threads.is_some() { rayon::join(a, b) } else { (a(), b()) }
     }
 
-    fn grow<P: Part>(&self, trees: &mut [Tree<'_, P>]) -> Result<(), Error>
+    fn grow<P: SplitResults>(&self, trees: &mut [Tree<'_, P>]) -> Result<(), Error>
     where
-        F: Fn(Job<'_, P>) -> Result<Sum, Error> + Sync,
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
         match trees {
             [] => Ok(()),
@@ -104,9 +107,9 @@ impl<F> Forest<'_, F> {
 
     /// The sum over a range of samples. It splits at the largest power of two of leaves: a shape that depends on the number
     /// of samples alone.
-    fn tree<P: Part>(&self, job: Job<'_, P>) -> Result<Sum, Error>
+    fn tree<P: SplitResults>(&self, job: LeafJob<'_, P>) -> Result<LeafSum, Error>
     where
-        F: Fn(Job<'_, P>) -> Result<Sum, Error> + Sync,
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
         let engine = self.engine;
         let size = engine.leaf * LANES;
@@ -114,22 +117,22 @@ impl<F> Forest<'_, F> {
         if leaves <= 1 {
             return (self.leaf)(job);
         }
-        let Job { places, scale, out, gradient } = job;
+        let LeafJob { places, scale, out, gradient } = job;
         let half = leaves.next_power_of_two() / 2 * size;
         let middle = places.start + half;
         let (left, right) = out.split(half);
         let (left_places, right_places) = (places.start..middle, middle..places.end);
         let Some(gradient) = gradient else {
             let (a, b) = self.both(
-                || self.tree(Job { places: left_places, scale, out: left, gradient: None }),
-                || self.tree(Job { places: right_places, scale, out: right, gradient: None }),
+                || self.tree(LeafJob { places: left_places, scale, out: left, gradient: None }),
+                || self.tree(LeafJob { places: right_places, scale, out: right, gradient: None }),
             );
             return Ok(a?.plus(b?));
         };
         let mut other = take(&engine.spare).unwrap_or_else(|| vec![0.0; engine.model.size()]);
         let (a, b) = self.both(
-            || self.tree(Job { places: left_places, scale, out: left, gradient: Some(gradient) }),
-            || self.tree(Job { places: right_places, scale, out: right, gradient: Some(&mut other) }),
+            || self.tree(LeafJob { places: left_places, scale, out: left, gradient: Some(gradient) }),
+            || self.tree(LeafJob { places: right_places, scale, out: right, gradient: Some(&mut other) }),
         );
         for (g, o) in gradient.iter_mut().zip(&other) {
             *g += o;
@@ -139,7 +142,7 @@ impl<F> Forest<'_, F> {
     }
 }
 
-impl Sum {
+impl LeafSum {
     fn plus(self, other: Self) -> Self {
         Self { loss: self.loss + other.loss, count: self.count + other.count }
     }

@@ -5,17 +5,21 @@
 //! which leaf can be seen in a result. Memory grows with the leaf, not with the batch.
 
 mod ascend;
+mod backward;
 mod batch;
 mod forest;
 mod interval;
+mod linear;
 mod loss;
 mod packed;
+mod pass;
 mod plan;
 mod profile;
-mod tree;
+mod sparse_conv;
 mod worker;
 
-pub use ascend::{StepKind, Steps};
+pub use crate::kernels::ascent_step::StepKind;
+pub use ascend::Steps;
 pub use batch::{Batch, Samples};
 pub use interval::{Bounds, Region};
 pub use loss::Loss;
@@ -24,9 +28,9 @@ pub use profile::StageTime;
 use crate::kernels::{Isa, LANES};
 use crate::{Error, Model};
 use packed::Packed;
-use plan::{Kind, Stage};
+use plan::{DenseStage, Stage, StageKind};
 use std::sync::Mutex;
-use worker::Worker;
+use worker::{LeafNetwork, Worker};
 
 /// What a pass computes beside losses and predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +73,18 @@ pub struct Engine {
     leaf: usize,
     threads: Option<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
-    interval: interval::Scratch,
-    ascent: ascend::Scratch,
+    interval: interval::IntervalScratch,
+    ascent: ascend::AscentScratch,
     /// Gradients of the right-hand branches of the tree.
     spare: Mutex<Vec<Vec<f32>>>,
 }
 
 impl Engine {
+    /// The network as `units` units of a leaf run through it.
+    fn network(&self, units: usize) -> LeafNetwork<'_> {
+        LeafNetwork { weights: &self.weights, stages: &self.stages, units }
+    }
+
     /// An engine on this many threads (0 for all the machine has), with the instruction set that `STANDOFF_ISA` names or the
     /// best one. Its weights are zero until [`set_weights`](Self::set_weights).
     pub fn new(model: &Model, threads: usize) -> Result<Self, Error> {
@@ -98,15 +107,15 @@ impl Engine {
         let leaf = leaf_units(&stages);
         let workers = (0..threads).map(|_| Worker::new(isa, &stages, leaf)).collect();
         Ok(Self {
-            weights: Packed::new(model, &stages),
+            weights: Packed::new(model.size(), &stages),
             model: model.clone(),
             stages,
             isa,
             leaf,
             threads: if threads > 1 { Some(pool(threads)?) } else { None },
             workers: Mutex::new(workers),
-            interval: interval::Scratch::default(),
-            ascent: ascend::Scratch::default(),
+            interval: interval::IntervalScratch::default(),
+            ascent: ascend::AscentScratch::default(),
             spare: Mutex::new(Vec::new()),
         })
     }
@@ -148,7 +157,7 @@ impl Engine {
 /// the cache beside them, four blocks share each reading of the weights.
 fn leaf_units(stages: &[Stage]) -> usize {
     let largest = stages.iter().map(|stage| match stage.kind {
-        Kind::Dense { n, k, .. } => n * k,
+        StageKind::Dense(DenseStage { n, k, .. }) => n * k,
         _ => 0,
     });
     let blocks = if largest.max().unwrap_or(0) > 1 << 16 { 4 } else { 2 };

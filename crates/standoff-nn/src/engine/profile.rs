@@ -1,9 +1,11 @@
 //! Where the time of a pass goes: every stage on its own, in floating-point operations per second beside the machine's peak.
 
-use super::plan::{Kind, Stage};
-use super::worker::{Back, Worker};
+use super::backward::GradientTargets;
+use super::plan::{ConvStage, DenseStage, Stage, StageKind};
+use super::worker::Worker;
 use super::{Engine, Model};
-use crate::kernels::{Kernel, LANES, Lanes, RunKernel};
+use crate::kernels::peak::{CHAINS, Peak};
+use crate::kernels::{LANES, RunKernel};
 use std::time::{Duration, Instant};
 
 /// The speed of one stage in one direction.
@@ -22,13 +24,14 @@ pub struct StageTime {
 impl Engine {
     /// Times every stage for about `each` on one thread, on whatever weights it has. For curiosity and benches.
     pub fn profile(&self, each: Duration) -> Vec<StageTime> {
+        let net = self.network(self.leaf);
         let mut worker = Worker::new(self.isa, &self.stages, self.leaf);
         let mut state = 1u32;
         for v in &mut worker.x {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             *v = (state >> 8) as f32 / (1 << 24) as f32;
         }
-        worker.forward(&self.weights, &self.stages, self.leaf);
+        worker.forward(net);
         let mut gradient = vec![0.0; self.model.size()];
         let mut out = Vec::new();
         let images = (self.leaf * LANES) as f64;
@@ -38,17 +41,17 @@ impl Engine {
             let mut push = |direction, seconds: f64| {
                 out.push(StageTime { layers: layers.clone(), direction, flops, seconds: seconds / images });
             };
-            push("forward", time(each, || worker.forward_stage(&self.weights, &self.stages, i, self.leaf)));
-            if matches!(stage.kind, Kind::Conv { .. } | Kind::Dense { .. }) {
+            push("forward", time(each, || worker.forward_stage(net, i)));
+            if stage.has_parameters() {
                 let seconds = time(each, || {
-                    let mut want = Back { params: Some(&mut gradient), input: false };
-                    worker.backward_stage(&self.weights, &self.stages, i, self.leaf, &mut want, false);
+                    let mut want = GradientTargets { params: Some(&mut gradient), input: false };
+                    worker.backward_stage(net, i, &mut want, false);
                 });
                 push("to weights", seconds);
             }
             let seconds = time(each, || {
-                let mut want = Back { params: None, input: true };
-                worker.backward_stage(&self.weights, &self.stages, i, self.leaf, &mut want, true);
+                let mut want = GradientTargets { params: None, input: true };
+                worker.backward_stage(net, i, &mut want, true);
                 worker.g.fill(0.01);
             });
             push("to input", seconds);
@@ -62,29 +65,6 @@ impl Engine {
         const ROUNDS: usize = 10_000;
         let flops = (ROUNDS * CHAINS * LANES * 2) as f64;
         flops / time(each, || std::hint::black_box(self.isa.run(Peak(ROUNDS))))
-    }
-}
-
-const CHAINS: usize = 12;
-struct Peak(usize);
-
-impl Kernel for Peak {
-    type Output = f32;
-    #[inline(always)]
-    #[allow(unsafe_code, unsafe_op_in_unsafe_fn)] // arithmetic on lanes, no pointers
-    unsafe fn run<L: Lanes>(self) -> f32 {
-        let (a, b) = (L::splat(std::hint::black_box(0.999)), L::splat(std::hint::black_box(1e-3)));
-        let mut chains = [L::splat(1.0); CHAINS];
-        for _ in 0..self.0 {
-            for c in &mut chains {
-                *c = c.fma(a, b);
-            }
-        }
-        let mut sum = L::zero();
-        for c in chains {
-            sum = sum.add(c);
-        }
-        sum.sum()
     }
 }
 
@@ -108,12 +88,12 @@ fn layers(model: &Model, stages: &[Stage], i: usize) -> String {
 
 fn flops(stage: &Stage) -> f64 {
     match &stage.kind {
-        Kind::Conv { shape, pool, .. } => {
+        StageKind::Conv(ConvStage { shape, pool, .. }) => {
             let side = if *pool { 2 } else { 1 };
             let positions = (shape.ho() / side * side) * (shape.wo() / side * side);
             2.0 * (positions * shape.cout * shape.taps()) as f64
         }
-        Kind::Dense { n, k, .. } => 2.0 * (n * k) as f64,
+        StageKind::Dense(DenseStage { n, k, .. }) => 2.0 * (n * k) as f64,
         _ => 0.0,
     }
 }

@@ -110,12 +110,12 @@ pub(crate) unsafe fn exp<L: Lanes>(x: L) -> L {
 }
 
 /// `x := act(x)`.
-pub(crate) struct Forward<'a> {
+pub(crate) struct Activate<'a> {
     pub x: &'a mut [f32],
     pub act: Activation,
 }
 
-impl Kernel for Forward<'_> {
+impl Kernel for Activate<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -130,13 +130,13 @@ impl Kernel for Forward<'_> {
 }
 
 /// `g := act'(.) g`, from the output a.
-pub(crate) struct Backward<'a> {
+pub(crate) struct ActivateBackward<'a> {
     pub g: &'a mut [f32],
     pub a: &'a [f32],
     pub act: Activation,
 }
 
-impl Kernel for Backward<'_> {
+impl Kernel for ActivateBackward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -154,9 +154,9 @@ impl Kernel for Backward<'_> {
 }
 
 /// The sum of all entries and lanes.
-pub(crate) struct Sum<'a>(pub &'a [f32]);
+pub(crate) struct SumOf<'a>(pub &'a [f32]);
 
-impl Kernel for Sum<'_> {
+impl Kernel for SumOf<'_> {
     type Output = f32;
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) -> f32 {

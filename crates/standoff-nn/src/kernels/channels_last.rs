@@ -10,13 +10,13 @@ pub(crate) const fn stride(pixels: usize, channels: usize) -> usize {
 }
 
 /// `out[image][pixel][channel] := x[channel][pixel][image]`.
-pub(crate) struct FromLanes<'a> {
+pub(crate) struct LanesToChannelsLast<'a> {
     pub out: &'a mut [f32],
     pub x: &'a [f32],
     pub channels: usize,
 }
 
-impl Kernel for FromLanes<'_> {
+impl Kernel for LanesToChannelsLast<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -42,13 +42,13 @@ impl Kernel for FromLanes<'_> {
 }
 
 /// `out[channel][pixel][image] := x[image][pixel][channel]`.
-pub(crate) struct ToLanes<'a> {
+pub(crate) struct ChannelsLastToLanes<'a> {
     pub out: &'a mut [f32],
     pub x: &'a [f32],
     pub channels: usize,
 }
 
-impl Kernel for ToLanes<'_> {
+impl Kernel for ChannelsLastToLanes<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {

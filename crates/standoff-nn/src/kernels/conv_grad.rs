@@ -5,7 +5,7 @@ use super::{ConvShape, Kernel, LANES, Lanes, tiles};
 use std::array::from_fn;
 
 /// `grad += d loss / d weights`, `[cout][cin][k][k]`, from one unit.
-pub(crate) struct Weights<'a> {
+pub(crate) struct ConvWeightGrad<'a> {
     pub grad: &'a mut [f32],
     pub x: &'a [f32],
     /// The gradient of the output inside a border of `k - 1` zeros: `[cout][ho + 2(k-1)][wo + 2(k-1)]`.
@@ -13,7 +13,7 @@ pub(crate) struct Weights<'a> {
     pub shape: ConvShape,
 }
 
-impl Kernel for Weights<'_> {
+impl Kernel for ConvWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -52,7 +52,7 @@ impl Kernel for Weights<'_> {
 
 /// `P` taps times `T` output channels over all positions, then over the lanes.
 #[inline(always)]
-unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut Weights<'_>, tap: usize, channel: usize) {
+unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut ConvWeightGrad<'_>, tap: usize, channel: usize) {
     let s = k.shape;
     let t = s.transposed();
     let at: [usize; P] = from_fn(|p| {
@@ -124,9 +124,9 @@ impl Kernel for Unpool<'_> {
     }
 }
 
-/// As [`Weights`], for a convolution of one channel with pooling behind it: the gradient of a window is spread over its four
+/// As [`ConvWeightGrad`], for a convolution of one channel with pooling behind it: the gradient of a window is spread over its four
 /// positions in registers and never stored.
-pub(crate) struct PooledWeights<'a> {
+pub(crate) struct PooledWeightGrad<'a> {
     /// `[cout][k][k]`.
     pub grad: &'a mut [f32],
     pub x: &'a [f32],
@@ -136,14 +136,14 @@ pub(crate) struct PooledWeights<'a> {
     pub shape: ConvShape,
 }
 
-impl PooledWeights<'_> {
+impl PooledWeightGrad<'_> {
     /// Whether the sums of all taps fit the registers.
     pub(crate) fn fits(s: ConvShape) -> bool {
         s.cin == 1 && (s.k == 2 || s.k == 3)
     }
 }
 
-impl Kernel for PooledWeights<'_> {
+impl Kernel for PooledWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -161,7 +161,7 @@ impl Kernel for PooledWeights<'_> {
 }
 
 #[inline(always)]
-unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: &mut PooledWeights<'_>) {
+unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: &mut PooledWeightGrad<'_>) {
     let s = k.shape;
     let (hp, wp) = (s.ho() / 2, s.wo() / 2);
     let line = s.w * LANES;

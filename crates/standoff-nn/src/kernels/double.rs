@@ -10,7 +10,7 @@ pub(crate) type Wide = [f64; LANES];
 pub(crate) const TILE: usize = 4;
 
 /// `out[channel][position] := bias[channel] + sum over taps of w[channel][tap] x[position + tap]`.
-pub(crate) struct Linear<'a> {
+pub(crate) struct LinearF64<'a> {
     pub out: &'a mut [Wide],
     pub x: &'a [Wide],
     /// `[channels / TILE, rounded up][tap]`, as [`pack`] leaves them.
@@ -22,10 +22,9 @@ pub(crate) struct Linear<'a> {
     pub taps: &'a [usize],
 }
 
-impl Kernel for Linear<'_> {
+impl Kernel for LinearF64<'_> {
     type Output = ();
     #[inline(always)]
-    #[allow(unsafe_code)] // the trait's; there is nothing unsafe inside
     unsafe fn run<L: Lanes>(self) {
         let (channels, n) = (self.bias.len(), self.positions.len());
         assert_eq!(self.out.len(), channels * n);
@@ -56,7 +55,7 @@ fn tile(x: &[Wide], weights: &[[f64; TILE]], taps: &[usize], bias: [f64; TILE]) 
     sums
 }
 
-/// Weights `[channel][tap]` for [`Linear`], each through `f`; channels are filled up with zeros.
+/// Weights `[channel][tap]` for [`LinearF64`], each through `f`; channels are filled up with zeros.
 pub(crate) fn pack(weights: &[f32], taps: usize, f: impl Fn(f64) -> f64) -> Vec<[f64; TILE]> {
     let tile = |rows: &[f32], tap: usize| -> [f64; TILE] {
         std::array::from_fn(|t| rows.get(t * taps + tap).map_or(0.0, |&w| f(f64::from(w))))

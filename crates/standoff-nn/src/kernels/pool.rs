@@ -4,7 +4,7 @@ use super::{Kernel, LANES, Lanes};
 use crate::Shape;
 
 /// `out := max over squares`, of one unit; ties go to the first in row-major order.
-pub(crate) struct Forward<'a> {
+pub(crate) struct PoolForward<'a> {
     pub out: &'a mut [f32],
     pub winners: &'a mut [u8],
     pub x: &'a [f32],
@@ -12,7 +12,7 @@ pub(crate) struct Forward<'a> {
     pub shape: Shape,
 }
 
-impl Kernel for Forward<'_> {
+impl Kernel for PoolForward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -42,7 +42,7 @@ impl Kernel for Forward<'_> {
 }
 
 /// `dx := the gradient put back where the maximum was`, zero elsewhere.
-pub(crate) struct Backward<'a> {
+pub(crate) struct PoolBackward<'a> {
     pub dx: &'a mut [f32],
     pub g: &'a [f32],
     pub winners: &'a [u8],
@@ -50,7 +50,7 @@ pub(crate) struct Backward<'a> {
     pub shape: Shape,
 }
 
-impl Kernel for Backward<'_> {
+impl Kernel for PoolBackward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {

@@ -42,36 +42,36 @@ fn tile(rows: usize, vectors: usize, most: usize) -> (usize, usize) {
 
 /// One gradient that is not zero, and where its partner begins.
 #[derive(Debug, Clone, Copy, Default)]
-struct Term {
+struct SparseTerm {
     at: u32,
     g: f32,
 }
 
 /// The gradients of a pooled output that are not zero, in lists.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
-    terms: Vec<Term>,
+pub(crate) struct SparseTerms {
+    terms: Vec<SparseTerm>,
     /// Where each list ends.
     ends: Vec<u32>,
 }
 
 /// Gradients of a pooled output, `[cout][window][lane]`, where each window's winner was, and what they are multiplied by.
 #[derive(Clone, Copy)]
-pub(crate) struct Pooled<'a> {
+pub(crate) struct PooledGrad<'a> {
     pub g: &'a [f32],
     pub winners: &'a [u8],
     pub scale: f32,
 }
 
-impl Terms {
+impl SparseTerms {
     /// Room for the terms of one unit, from so many gradients of each output.
     pub(crate) fn new(s: ConvShape, parts: usize) -> Self {
         let windows = (s.ho() / 2) * (s.wo() / 2);
         let lists = windows.max(s.cout) * LANES;
-        Self { terms: vec![Term::default(); parts * s.cout * windows * LANES], ends: Vec::with_capacity(lists) }
+        Self { terms: vec![SparseTerm::default(); parts * s.cout * windows * LANES], ends: Vec::with_capacity(lists) }
     }
 
-    fn start(&mut self, parts: &[Pooled<'_>], s: ConvShape) {
+    fn start(&mut self, parts: &[PooledGrad<'_>], s: ConvShape) {
         for part in parts {
             assert_eq!(part.g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
             assert_eq!(part.g.len(), part.winners.len());
@@ -80,7 +80,7 @@ impl Terms {
         self.ends.clear();
     }
 
-    fn of(&self, lists: Range<usize>) -> &[Term] {
+    fn of(&self, lists: Range<usize>) -> &[SparseTerm] {
         let start = if lists.start == 0 { 0 } else { self.ends[lists.start - 1] };
         &self.terms[start as usize..self.ends[lists.end - 1] as usize]
     }
@@ -97,7 +97,7 @@ impl Terms {
     }
 
     /// Lists `[cout][image]` of the windows, pointing into the input.
-    pub(crate) fn for_weights<const N: usize>(&mut self, parts: [Pooled<'_>; N], s: ConvShape) {
+    pub(crate) fn for_weights<const N: usize>(&mut self, parts: [PooledGrad<'_>; N], s: ConvShape) {
         let (hp, wp) = (s.ho() / 2, s.wo() / 2);
         let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
         let shift = [0, s.cin, line, line + s.cin];
@@ -116,7 +116,7 @@ impl Terms {
                                 let g = *part.g.get_unchecked(from);
                                 let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
                                 // Written always, kept if not zero: a branch would be guessed wrong too often.
-                                *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g: part.scale * g };
+                                *self.terms.get_unchecked_mut(n) = SparseTerm { at: at as u32, g: part.scale * g };
                                 n += usize::from(g != 0.0);
                             }
                             at += 2 * s.cin;
@@ -130,7 +130,7 @@ impl Terms {
     }
 
     /// Lists `[image][window]` of the channels, pointing into the packed weights.
-    pub(crate) fn for_input<const N: usize>(&mut self, parts: [Pooled<'_>; N], s: ConvShape) {
+    pub(crate) fn for_input<const N: usize>(&mut self, parts: [PooledGrad<'_>; N], s: ConvShape) {
         let windows = (s.ho() / 2) * (s.wo() / 2);
         let l = layout(s);
         let step = l.row;
@@ -148,7 +148,7 @@ impl Terms {
                         unsafe {
                             let g = *part.g.get_unchecked(from);
                             let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
-                            *self.terms.get_unchecked_mut(n) = Term { at: at as u32, g: part.scale * g };
+                            *self.terms.get_unchecked_mut(n) = SparseTerm { at: at as u32, g: part.scale * g };
                             n += usize::from(g != 0.0);
                         }
                         at += (s.k + 2) * step;
@@ -162,16 +162,16 @@ impl Terms {
 }
 
 /// `grad += d loss / d weights` of one unit, as `[cout][k][kernel_vectors * LANES]`, the columns `[k][cin]`.
-pub(crate) struct Weights<'a> {
+pub(crate) struct SparseWeightGrad<'a> {
     pub grad: &'a mut [f32],
-    /// The input with channels last, as [`channels_last::FromLanes`] leaves it.
+    /// The input with channels last, as [`channels_last::LanesToChannelsLast`] leaves it.
     pub x: &'a [f32],
-    /// From [`Terms::for_weights`].
-    pub terms: &'a Terms,
+    /// From [`SparseTerms::for_weights`].
+    pub terms: &'a SparseTerms,
     pub shape: ConvShape,
 }
 
-impl Kernel for Weights<'_> {
+impl Kernel for SparseWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -202,7 +202,7 @@ impl Kernel for Weights<'_> {
 
 #[inline(always)]
 unsafe fn weights_tile<L: Lanes, const R: usize, const V: usize>(
-    k: &mut Weights<'_>,
+    k: &mut SparseWeightGrad<'_>,
     channel: usize,
     (row, vector): (usize, usize),
     images: Range<usize>,
@@ -229,7 +229,7 @@ unsafe fn weights_tile<L: Lanes, const R: usize, const V: usize>(
     }
 }
 
-/// Adds the gradients of [`Weights`] to those of PyTorch's layout, `[cout][cin][k][k]`.
+/// Adds the gradients of [`SparseWeightGrad`] to those of PyTorch's layout, `[cout][cin][k][k]`.
 pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
     let step = kernel_vectors(s) * LANES;
     for (o, out) in out.chunks_exact_mut(s.taps()).enumerate() {
@@ -247,7 +247,7 @@ pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
 /// How [`pack_input`] lays out a kernel. Small ones are there twice, once for winners on the left and once, a pixel further, for
 /// those on the right: every vector is then aligned. Large ones are there once, between zeros, and stay in the cache.
 #[derive(Clone, Copy)]
-struct Layout {
+struct KernelLayout {
     /// Entries of a row.
     row: usize,
     /// From the rows for winners on the left to those for winners on the right.
@@ -257,22 +257,22 @@ struct Layout {
     size: usize,
 }
 
-const fn layout(s: ConvShape) -> Layout {
+const fn layout(s: ConvShape) -> KernelLayout {
     let wide = area_vectors(s) * LANES;
     let rows = s.cout * (s.k + 2);
     if 2 * rows * wide <= 4096 {
-        Layout { row: wide, right: (rows * wide) as isize, left: 0, size: 2 * rows * wide }
+        KernelLayout { row: wide, right: (rows * wide) as isize, left: 0, size: 2 * rows * wide }
     } else {
-        Layout { row: s.cin + wide, right: -(s.cin as isize), left: s.cin, size: rows * (s.cin + wide) }
+        KernelLayout { row: s.cin + wide, right: -(s.cin as isize), left: s.cin, size: rows * (s.cin + wide) }
     }
 }
 
-/// How long the weights for [`Input`] are.
+/// How long the weights for [`SparseInputGrad`] are.
 pub(crate) const fn packed_input(s: ConvShape) -> usize {
     layout(s).size
 }
 
-/// Weights for [`Input`]: rows `[k][cin]` with zeros around, `[cout][k + 2][row]`, so that a window reads the kernel shifted by
+/// SparseWeightGrad for [`SparseInputGrad`]: rows `[k][cin]` with zeros around, `[cout][k + 2][row]`, so that a window reads the kernel shifted by
 /// its winner without asking which it was.
 pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: ConvShape) {
     let l = layout(s);
@@ -292,16 +292,16 @@ pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: ConvShape) {
 }
 
 /// `dx := d loss / d input` of one unit, with channels last.
-pub(crate) struct Input<'a> {
+pub(crate) struct SparseInputGrad<'a> {
     pub dx: &'a mut [f32],
-    /// From [`Terms::for_input`].
-    pub terms: &'a Terms,
+    /// From [`SparseTerms::for_input`].
+    pub terms: &'a SparseTerms,
     /// As [`pack_input`] leaves them.
     pub weights: &'a [f32],
     pub shape: ConvShape,
 }
 
-impl Kernel for Input<'_> {
+impl Kernel for SparseInputGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -324,7 +324,7 @@ impl Kernel for Input<'_> {
 
 /// `R` rows and `V` vectors of the area of every window of every image.
 #[inline(always)]
-unsafe fn input_tile<L: Lanes, const R: usize, const V: usize>(k: &mut Input<'_>, row: usize, vector: usize) {
+unsafe fn input_tile<L: Lanes, const R: usize, const V: usize>(k: &mut SparseInputGrad<'_>, row: usize, vector: usize) {
     let s = k.shape;
     let (hp, wp) = (s.ho() / 2, s.wo() / 2);
     let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));

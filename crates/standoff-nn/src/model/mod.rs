@@ -219,7 +219,7 @@ impl Model {
 /// The page for users; its examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/models.md")]
-struct Page;
+struct ModelsPage;
 
 /// The product, if it is at most [`MOST`].
 fn product(sides: &[usize]) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! The table `[batch]`: what is refused, and what runs on batches.
+//! The table `[batch]`: refusals, and runs on batches.
 
 use standoff::formula::FormulaGame;
 use standoff::methods::{AnyMethod, Multistep};
@@ -15,7 +15,7 @@ fn read(objective: &str, batch: &str) -> Result<FormulaGame, String> {
 const OVER: &str = "over = [\"A\", \"b\"]\nsize = 2";
 
 #[test]
-fn objectives_that_are_linear_in_means_over_rows_are_taken() {
+fn objectives_that_are_linear_in_means_over_rows_are_accepted() {
     for objective in [
         "mean((A @ w - b)^2) - y^2",
         "0.5*mean(softplus(b * (A @ w))) + y*mean(b) - y^2 + sum(w^2)",
@@ -78,7 +78,8 @@ fn methods_that_need_exact_gradients_refuse_batches() {
 fn a_run_on_batches_is_certified_on_all_rows() {
     let objective = "mean((A @ w - b)^2) - y^2 + 0.1*y*w[0]";
     let constants = Constants { l11: 12.0, l12: 0.1, l22: 2.0, mu: 2.0, ..Constants::default() };
-    // The noise does not vanish, so only a loose eps is met by chance; the certificate is of the whole sum all the same.
+    // The noise does not vanish, so only a loose eps is reached by chance; the certificate is of the whole sum all the
+    // same.
     let settings = Settings {
         method: Multistep { constants: Some(constants), ..Multistep::default() }.into(),
         max_gradients: 200_000,

@@ -1,4 +1,4 @@
-//! Sets and starts, by text.
+//! Sets and starts in game files.
 
 use standoff::formula::FormulaGame;
 use standoff::{Game, Set};
@@ -11,7 +11,7 @@ fn game(variable: &str) -> String {
     )
 }
 
-/// The set of `w` (dim 2), and where its start is.
+/// The game in which `w` (dim 2) has this set and start.
 fn set(variable: &str) -> FormulaGame {
     read(&game(&format!("dim = 2\n{variable}"))).unwrap_or_else(|e| panic!("{variable}: {e}"))
 }
@@ -101,7 +101,7 @@ fn a_start_is_a_number_a_list_data_or_the_centre() {
 }
 
 #[test]
-fn sets_that_cannot_be_are_refused_with_their_variable() {
+fn impossible_sets_are_refused_with_their_variable() {
     let says = |variable: &str, expected: &str| assert_eq!(refusal(&game(variable)), expected, "{variable}");
     for (variable, start, end) in [
         (

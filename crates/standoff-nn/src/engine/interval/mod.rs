@@ -6,20 +6,16 @@
 
 mod backward;
 mod conv_backward;
-mod ends;
 mod leaf;
-mod margin;
-mod weights;
 mod worker;
 
 use super::forest::{put, take};
-use super::packed::LARGEST_INPUT;
+use super::packed::{LARGEST_INPUT, Packed};
 use super::{Ask, Batch, Engine, Outcome};
 use crate::Error;
-use leaf::{Out, Pass};
+use leaf::{BoundsPass, BoundsResults};
 use std::sync::Mutex;
-use weights::Weights;
-use worker::Worker;
+use worker::IntervalWorker;
 
 /// Which inputs a sample may be replaced by: each entry moves by up to `eps`, and stays within `clip`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,9 +137,10 @@ impl Bounds {
 
 /// What an engine keeps for bounds once it was asked for some.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
-    workers: Mutex<Vec<Worker>>,
-    weights: Mutex<Vec<Weights>>,
+pub(super) struct IntervalScratch {
+    workers: Mutex<Vec<IntervalWorker>>,
+    /// |W|.
+    absolute: Mutex<Vec<Packed>>,
 }
 
 impl Engine {
@@ -165,7 +162,7 @@ impl Engine {
         out.input_gradients.resize(if ask == Ask::InputGradients { n * width } else { 0 }, 0.0);
         out.gradients.resize_with(if ask == Ask::Gradients { groups } else { 0 }, Vec::new);
         out.gradients.iter_mut().for_each(|g| g.resize(self.model.size(), 0.0));
-        let results = Out {
+        let results = BoundsResults {
             logits: [&mut out.lower, &mut out.upper, &mut out.margins],
             losses: &mut out.losses,
             certified: &mut out.certified,
@@ -173,11 +170,12 @@ impl Engine {
             outputs,
             width,
         };
-        let mut weights = take(&self.interval.weights).unwrap_or_else(|| Weights::new(self.model.size(), &self.stages));
-        weights.set(&self.weights, &self.stages);
-        let pass = Pass { engine: self, batch, region, ask, weights: &weights };
+        let mut absolute =
+            take(&self.interval.absolute).unwrap_or_else(|| Packed::new(self.model.size(), &self.stages));
+        absolute.set_absolute(&self.weights.flat, &self.stages);
+        let pass = BoundsPass { engine: self, batch, region, ask, weights: [&self.weights, &absolute] };
         let sums = self.forest(batch.ends, results, &mut out.gradients, |job| pass.leaf(job));
-        put(&self.interval.weights, weights);
+        put(&self.interval.absolute, absolute);
         let sums = sums?;
         out.group_losses.clear();
         out.group_losses.extend(sums.iter().map(|s| s.loss));

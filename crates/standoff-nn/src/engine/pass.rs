@@ -1,7 +1,8 @@
 //! A pass: what a leaf of the batch computes, and where its results go.
 
-use super::forest::{Job, Part, Sum, put, take};
-use super::worker::{Back, Worker};
+use super::backward::GradientTargets;
+use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
+use super::worker::Worker;
 use super::{Ask, Batch, Engine, Loss, Outcome, loss};
 use crate::Error;
 use crate::kernels::{Isa, LANES, RunKernel, transpose};
@@ -16,7 +17,7 @@ struct Pass<'a> {
 }
 
 /// Where a range of samples leaves its results.
-struct Out<'a> {
+struct PassResults<'a> {
     losses: &'a mut [f32],
     logits: &'a mut [f32],
     predictions: &'a mut [u16],
@@ -26,7 +27,7 @@ struct Out<'a> {
     width: usize,
 }
 
-impl Part for Out<'_> {
+impl SplitResults for PassResults<'_> {
     fn split(self, samples: usize) -> (Self, Self) {
         let (outputs, width) = (self.outputs, self.width);
         let (logits, logits_r) = self.logits.split_at_mut(samples * outputs);
@@ -35,8 +36,8 @@ impl Part for Out<'_> {
         let entries = if self.input_gradients.is_empty() { 0 } else { samples * width };
         let (input_gradients, input_gradients_r) = self.input_gradients.split_at_mut(entries);
         (
-            Out { losses, logits, predictions, input_gradients, outputs, width },
-            Out {
+            PassResults { losses, logits, predictions, input_gradients, outputs, width },
+            PassResults {
                 losses: losses_r,
                 logits: logits_r,
                 predictions: predictions_r,
@@ -58,7 +59,7 @@ impl Engine {
         out.input_gradients.resize(if ask == Ask::InputGradients { n * width } else { 0 }, 0.0);
         out.gradients.resize_with(if ask == Ask::Gradients { groups } else { 0 }, Vec::new);
         out.gradients.iter_mut().for_each(|g| g.resize(self.model.size(), 0.0));
-        let results = Out {
+        let results = PassResults {
             losses: &mut out.losses,
             logits: &mut out.logits,
             predictions: &mut out.predictions,
@@ -96,7 +97,7 @@ impl Engine {
 }
 
 impl Pass<'_> {
-    fn leaf(&self, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+    fn leaf(&self, job: LeafJob<'_, PassResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
         let sum = self.leaf_on(&mut worker, job);
@@ -105,12 +106,12 @@ impl Pass<'_> {
     }
 
     /// Forward, loss, and back as far as asked.
-    fn leaf_on(&self, worker: &mut Worker, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+    fn leaf_on(&self, worker: &mut Worker, job: LeafJob<'_, PassResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
-        let Job { places, scale, mut out, gradient } = job;
+        let LeafJob { places, scale, mut out, gradient } = job;
         let (width, units) = (engine.model.input().size(), places.len().div_ceil(LANES));
         self.batch.load(engine.isa, &mut worker.x[..units * width * LANES], places.clone(), width)?;
-        worker.forward(&engine.weights, &engine.stages, units);
+        worker.forward(engine.network(units));
         let sum = self.losses(worker, places.clone(), scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -119,10 +120,10 @@ impl Pass<'_> {
                 if let Some(params) = params.as_deref_mut() {
                     params.fill(0.0);
                 }
-                worker.backward(&engine.weights, &engine.stages, units, Back { params, input: false });
+                worker.backward(engine.network(units), GradientTargets { params, input: false });
             }
             Ask::InputGradients => {
-                worker.backward(&engine.weights, &engine.stages, units, Back { params: None, input: true });
+                worker.backward(engine.network(units), GradientTargets { params: None, input: true });
                 for (unit, rows) in out.input_gradients.chunks_mut(width * LANES).enumerate() {
                     from_lanes(engine.isa, rows, &worker.g[unit * width * LANES..(unit + 1) * width * LANES]);
                 }
@@ -132,9 +133,9 @@ impl Pass<'_> {
     }
 
     /// Losses, predictions and, unless only values are asked for, the gradient with respect to the logits, in `worker.g`.
-    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut Out<'_>) -> Sum {
+    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut PassResults<'_>) -> LeafSum {
         let n = self.engine.model.outputs();
-        let mut sum = Sum::default();
+        let mut sum = LeafSum::default();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);
             let (mut labels, mut weights, mut losses) = ([0u16; LANES], [0.0f32; LANES], [0.0f32; LANES]);
@@ -180,7 +181,7 @@ fn argmax(z: &[f32], n: usize, lane: usize) -> u16 {
 pub(super) fn from_lanes(isa: Isa, rows: &mut [f32], lanes: &[f32]) {
     let width = lanes.len() / LANES;
     if rows.len() == lanes.len() {
-        isa.run(transpose::FromLanes { out: rows, stride: width, x: lanes });
+        isa.run(transpose::LanesToRows { out: rows, stride: width, x: lanes });
         return;
     }
     for (i, row) in rows.chunks_exact_mut(width).enumerate() {
