@@ -9,8 +9,8 @@ use standoff::measures::{Assumptions, Measures, measure};
 use standoff::{Certificate, Game, Point, radius};
 
 use crate::number::upper;
+use crate::present::screen::{DIM, paint};
 use crate::report::label;
-use crate::screen::{DIM, paint};
 
 /// The measures of a point.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use standoff::error::nearest;
 
 /// A named variable of one player.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// Its name in the game file.
     pub name: String,
     /// A scalar is one entry, written as a number and not as a list.
@@ -20,7 +20,7 @@ pub struct Slot {
 
 /// The variables of both players, in the order of their entries.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Those that minimise.
     pub min: Vec<Slot>,
     /// Those that maximise.
@@ -29,18 +29,18 @@ pub struct Layout {
 
 impl Layout {
     /// One variable per player, as in the zoo.
-    pub fn plain(n: usize, m: usize) -> Self {
+    pub(crate) fn plain(n: usize, m: usize) -> Self {
         let slot = |name: &str, len| Slot { name: name.to_owned(), scalar: len == 1, range: 0..len };
         Self { min: vec![slot("x", n)], max: vec![slot("y", m)] }
     }
 
     /// The players, by the names they have in files.
-    pub fn players(&self) -> [(&'static str, &[Slot]); 2] {
+    pub(crate) fn players(&self) -> [(&'static str, &[Slot]); 2] {
         [("min", &self.min), ("max", &self.max)]
     }
 
     /// The point that a result file holds under `min` and `max`. Every variable must be there, and no other.
-    pub fn point(&self, file: &Value) -> Result<Point<f64>> {
+    pub(crate) fn point(&self, file: &Value) -> Result<Point<f64>> {
         Ok(Point { x: self.player(file, "min", &self.min)?, y: self.player(file, "max", &self.max)? })
     }
 
@@ -76,7 +76,7 @@ impl Layout {
 
 impl Slot {
     /// The entries of this variable.
-    pub fn of<'a>(&self, player: &'a [f64]) -> &'a [f64] {
+    pub(crate) fn of<'a>(&self, player: &'a [f64]) -> &'a [f64] {
         &player[self.range.clone()]
     }
 
@@ -116,7 +116,7 @@ fn brief(value: &Value) -> String {
 }
 
 /// One player's variables as a JSON object. Numbers that are not finite become `null`.
-pub fn to_json(slots: &[Slot], player: &[f64]) -> Value {
+pub(crate) fn to_json(slots: &[Slot], player: &[f64]) -> Value {
     let mut object = Map::new();
     for slot in slots {
         let entries = slot.of(player);

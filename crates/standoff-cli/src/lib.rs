@@ -3,32 +3,32 @@
 //! Results go to stdout, everything else to stderr. The exit code is 0 when the command did what it was asked, 1 when it
 //! ended without (not converged, not verified), 2 on an error, and 130, 143 or 129 when interrupted.
 
-pub mod data;
-pub mod fair;
-pub mod layout;
-pub mod parse;
-pub mod plot;
-pub mod point;
+mod data;
+mod fair;
+mod layout;
+mod parse;
+
+mod point;
 mod proof_file;
-pub mod source;
-pub mod system;
+mod source;
+mod system;
 
 mod attack;
 mod commands;
 mod constants;
+mod deprecated;
 mod exit;
 mod extra;
 mod guard;
 mod interrupt;
-mod live;
-mod progress;
+
+mod present;
 mod race;
 mod rates;
 mod report;
 mod report_page;
 mod reproduce;
 mod robust_table;
-mod screen;
 mod trace;
 mod verdict;
 
@@ -41,7 +41,7 @@ use standoff_train::{files, number};
 pub use exit::Exit;
 
 use commands::Command;
-use screen::Screen;
+use present::screen::Screen;
 
 const ABOUT: &str = "Solve min-max games to a certificate";
 
@@ -87,7 +87,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Parses the arguments and runs the command they name.
 pub fn run(args: &[OsString]) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
+    let renamed = deprecated::rename(args, deprecated::RENAMED);
+    let cli = match Cli::try_parse_from(&renamed.arguments) {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version arrive here too; clap knows which stream each belongs to. A closed pipe is a quiet end.
@@ -102,6 +103,7 @@ pub fn run(args: &[OsString]) -> Exit {
         }
     };
     let mut screen = Screen::new(cli.quiet);
+    renamed.warnings.iter().for_each(|warning| screen.warn(warning));
     match cli.command.run(&mut screen) {
         Ok(exit) => exit,
         Err(error) => {

@@ -8,14 +8,14 @@ use standoff::{CONSTANTS, Constants};
 use standoff_train::named::Named;
 
 /// One of the options of a kind, all of which the help lists.
-pub fn one_of<T: Named>() -> impl TypedValueParser<Value = T> {
+pub(crate) fn one_of<T: Named>() -> impl TypedValueParser<Value = T> {
     let known = T::ALL.iter().map(|option| PossibleValue::new(option.name()).help(option.about()));
     let find = |name: String| T::ALL.iter().copied().find(|option| option.name() == name);
     PossibleValuesParser::new(known).try_map(move |name| find(name).ok_or("no such option"))
 }
 
 /// A finite number: `0.1`, `1e-3`, or a fraction like `8/255`.
-pub fn number(text: &str) -> Result<f64, String> {
+pub(crate) fn number(text: &str) -> Result<f64, String> {
     let plain = |t: &str| t.trim().parse::<f64>().map_err(|_| format!("`{t}` is not a number"));
     let v = match text.split_once('/') {
         Some((above, below)) => plain(above)? / plain(below)?,
@@ -25,13 +25,13 @@ pub fn number(text: &str) -> Result<f64, String> {
 }
 
 /// A number above 0.
-pub fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let v = number(text)?;
     if v > 0.0 { Ok(v) } else { Err(format!("{text} is not allowed: it must be greater than 0")) }
 }
 
 /// A number above 0, or `inf`.
-pub fn positive_or_infinite(text: &str) -> Result<f64, String> {
+pub(crate) fn positive_or_infinite(text: &str) -> Result<f64, String> {
     match text.trim().to_lowercase().as_str() {
         "inf" | "infinity" => Ok(f64::INFINITY),
         _ => positive(text),
@@ -39,13 +39,13 @@ pub fn positive_or_infinite(text: &str) -> Result<f64, String> {
 }
 
 /// A number that is 0 or more.
-pub fn non_negative(text: &str) -> Result<f64, String> {
+pub(crate) fn non_negative(text: &str) -> Result<f64, String> {
     let v = number(text)?;
     if v >= 0.0 { Ok(v) } else { Err(format!("{text} is not allowed: it must be 0 or more")) }
 }
 
 /// A whole number: `100000`, `100_000` or `1e5`.
-pub fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     if let Ok(n) = digits.parse() {
         return Ok(n);
@@ -60,19 +60,19 @@ pub fn count(text: &str) -> Result<u64, String> {
 }
 
 /// A span of time in seconds.
-pub fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let v = positive(text)?;
     Duration::try_from_secs_f64(v).map_err(|_| format!("{text} seconds is too long"))
 }
 
 /// A span of time in seconds, possibly none.
-pub fn pause(text: &str) -> Result<Duration, String> {
+pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     let v = non_negative(text)?;
     Duration::try_from_secs_f64(v).map_err(|_| format!("{text} seconds is too long"))
 }
 
 /// A span of time with its unit: `90s`, `30m`, `2h`, `1.5d`; `90` is seconds.
-pub fn span(text: &str) -> Result<Duration, String> {
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let units = [("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("m", 60.0), ("s", 1.0), ("", 1.0)];
     let found = units.iter().find_map(|(unit, size)| Some((text.trim().strip_suffix(unit)?.trim(), size)));
     let (amount, size) = found.unwrap_or((text, &1.0));
@@ -81,7 +81,7 @@ pub fn span(text: &str) -> Result<Duration, String> {
 }
 
 /// `key=value`, with a number as value.
-pub fn assignment(text: &str) -> Result<(String, f64), String> {
+pub(crate) fn assignment(text: &str) -> Result<(String, f64), String> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(format!("`{text}` is not of the form key=value"));
     };
@@ -89,7 +89,7 @@ pub fn assignment(text: &str) -> Result<(String, f64), String> {
 }
 
 /// One constant of the game, `L12=1.2`.
-pub fn constant(text: &str) -> Result<(&'static str, f64), String> {
+pub(crate) fn constant(text: &str) -> Result<(&'static str, f64), String> {
     let (key, value) = assignment(text)?;
     let Some(info) = Constants::find(&key) else {
         let flags = CONSTANTS.iter().map(|c| c.flag);
@@ -102,7 +102,7 @@ pub fn constant(text: &str) -> Result<(&'static str, f64), String> {
 }
 
 /// Overwrites constants by the given ones; a later one wins.
-pub fn override_constants(base: &mut Constants, given: &[(&'static str, f64)]) -> Result<(), standoff::Error> {
+pub(crate) fn override_constants(base: &mut Constants, given: &[(&'static str, f64)]) -> Result<(), standoff::Error> {
     given.iter().try_for_each(|(name, value)| base.set(name, *value))
 }
 

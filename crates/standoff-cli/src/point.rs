@@ -12,14 +12,14 @@ use crate::source::Source;
 
 /// A result file, read but not believed.
 #[derive(Debug)]
-pub struct PointFile {
+pub(crate) struct PointFile {
     name: String,
     content: Value,
 }
 
 impl PointFile {
     /// Reads a file, or standard input for `-`.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let name = files::name(path);
         let text = files::text(path, "a result in JSON")?;
         let content = serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))?;
@@ -27,17 +27,17 @@ impl PointFile {
     }
 
     /// The point it holds, in the order of a game's variables.
-    pub fn point(&self, layout: &Layout) -> Result<Point<f64>> {
+    pub(crate) fn point(&self, layout: &Layout) -> Result<Point<f64>> {
         layout.point(&self.content).with_context(|| format!("{} does not fit the game", self.name))
     }
 
     /// A number it records, such as `["gap", "x", "upper"]`.
-    pub fn number(&self, keys: &[&str]) -> Option<f64> {
+    pub(crate) fn number(&self, keys: &[&str]) -> Option<f64> {
         keys.iter().try_fold(&self.content, |value, key| value.get(key))?.as_f64()
     }
 
     /// Standard input can be read once.
-    pub fn refuse_shared_stdin(game: &Source, path: &Path) -> Result<()> {
+    pub(crate) fn refuse_shared_stdin(game: &Source, path: &Path) -> Result<()> {
         if game.is_stdin() && path == Path::new("-") {
             bail!("the game and the point cannot both come from standard input");
         }

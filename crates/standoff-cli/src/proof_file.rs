@@ -15,7 +15,7 @@ use crate::report_page::base64;
 
 /// A game file and the data files that it names, byte for byte.
 #[derive(Debug, Clone, Default)]
-pub struct GameFiles {
+pub(crate) struct GameFiles {
     pub(crate) toml: String,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
 }

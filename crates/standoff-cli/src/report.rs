@@ -9,7 +9,7 @@ use standoff::{Certificate, Gap, Point, Proof, Solution, StopReason};
 use crate::extra::Extra;
 use crate::layout::{Layout, to_json};
 use crate::number::{self, count, duration, lower, plural, short, upper};
-use crate::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
+use crate::present::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
 
 /// A finished run with what it was asked.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use standoff_train::robust::results::{RobustResult, Share};
 
-use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::number::{count, duration, short, upper};
-use crate::screen::{DIM, HEAD, NAME, paint};
+use crate::present::screen::{DIM, HEAD, NAME, paint};
+use crate::present::table::{Cell, Table, wrapped};
 
 /// For the terminal.
 pub(crate) fn render(result: &RobustResult, title: &str, width: usize) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn render(result: &RobustResult, title: &str, width: usize) -> String
     };
     let heads = vec!["natural".into(), format!("PGD-40 at {eps}"), format!("proven at {eps}")];
     let rows = vec![(result.method.clone(), vec![of(natural), of(pgd), of(certified)])];
-    out += &Grid { corner: "method", layers: vec!["", "images"], heads, rows }.render(width);
+    out += &Table { corner: "method", layers: vec!["", "images"], heads, rows }.render(width);
     let heading =
         "certificate of the frozen game on fixed training images: what x and y could still gain to first order";
     out += &format!("\n{}\n", paint(HEAD, &wrapped(heading, width)));
@@ -32,7 +32,7 @@ pub(crate) fn render(result: &RobustResult, title: &str, width: usize) -> String
     ];
     let heads = ["X at most", "Y at most", "value", "steps", "time"].map(str::to_owned).to_vec();
     let rows = vec![(result.method.clone(), cells.map(Cell::plain).to_vec())];
-    out += &Grid { corner: "method", layers: vec![""], heads, rows }.render(width);
+    out += &Table { corner: "method", layers: vec![""], heads, rows }.render(width);
     let hint = "PGD-40 alone flatters a network; `standoff attack` measures with the whole ensemble";
     out += &format!("\n{}\n", paint(DIM, &wrapped(hint, width)));
     out

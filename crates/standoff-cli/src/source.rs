@@ -16,7 +16,7 @@ use crate::proof_file::GameFiles;
 
 /// What the user wrote in place of `GAME`.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub(crate) enum Source {
     /// A game file, or `-` for standard input.
     File(PathBuf),
     /// `zoo:NAME`.
@@ -25,7 +25,7 @@ pub enum Source {
 
 impl Source {
     /// Anything that does not start with `zoo:` is a path.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Ok(match text.strip_prefix("zoo:") {
             Some(name) => Self::Zoo(name.to_owned()),
             None => Self::File(PathBuf::from(text)),
@@ -33,12 +33,12 @@ impl Source {
     }
 
     /// Whether this reads standard input.
-    pub fn is_stdin(&self) -> bool {
+    pub(crate) fn is_stdin(&self) -> bool {
         matches!(self, Self::File(path) if path == Path::new("-"))
     }
 
     /// Refuses an output file that is the game file or one of its data files.
-    pub fn refuse_overwriting(&self, output: &Path, loaded: &Loaded) -> Result<()> {
+    pub(crate) fn refuse_overwriting(&self, output: &Path, loaded: &Loaded) -> Result<()> {
         let Self::File(game) = self else { return Ok(()) };
         let folder = game.parent().unwrap_or(Path::new(""));
         let data = loaded.files.iter().flat_map(|read| read.files.keys()).map(|name| folder.join(name));
@@ -49,12 +49,12 @@ impl Source {
     }
 
     /// Reads and builds the game.
-    pub fn load(&self) -> Result<Loaded> {
+    pub(crate) fn load(&self) -> Result<Loaded> {
         self.load_for(Use { threads: 1, keeps_files: false })
     }
 
     /// As [`load`](Self::load), for a purpose.
-    pub fn load_for(&self, purpose: Use) -> Result<Loaded> {
+    pub(crate) fn load_for(&self, purpose: Use) -> Result<Loaded> {
         match self {
             Self::Zoo(name) => from_zoo(name),
             Self::File(path) => from_file(path, purpose),
@@ -64,7 +64,7 @@ impl Source {
 
 /// What a game is loaded for.
 #[derive(Debug, Clone, Copy)]
-pub struct Use {
+pub(crate) struct Use {
     /// How many threads it may run on: 0 for all.
     pub threads: usize,
     /// Whether the bytes of its files are kept: a proof file holds them.
@@ -81,7 +81,7 @@ impl fmt::Display for Source {
 }
 
 /// A game ready to play, with the names of its variables.
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The game.
     pub game: Box<dyn Game<Real = f64> + Send>,
     /// Where to begin.
@@ -98,7 +98,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// What is sampled around the start says nothing when f is not even finite there.
-    pub fn require_finite_start(&mut self) -> Result<(), Error> {
+    pub(crate) fn require_finite_start(&mut self) -> Result<(), Error> {
         let Point { mut x, mut y } = self.start.clone();
         self.game.x_set().project(&mut x);
         self.game.y_set().project(&mut y);
@@ -132,7 +132,7 @@ fn from_zoo(name: &str) -> Result<Loaded> {
 }
 
 /// A game file.
-pub fn formula(path: &Path) -> Result<FormulaGame> {
+pub(crate) fn formula(path: &Path) -> Result<FormulaGame> {
     Ok(formula_and_files(path, false)?.0)
 }
 

@@ -9,7 +9,7 @@ use standoff::zoo::lqr::{DMatrix, Imitation, LqrGame, Order, System, discretise,
 const KEYS: [&str; 11] = ["A", "B", "K", "Q", "R", "Sigma0", "dt", "gamma", "q_bounds", "r_bounds", "centre"];
 
 /// The built-in example, in the format of a file: a pole on a cart, and an expert who minds the pole's angle most.
-pub const EXAMPLE: &str = "\
+pub(crate) const EXAMPLE: &str = "\
 # A pole balanced on a cart by a force: linearised upright, in continuous time, sampled ten times a second.
 # States: position (m), speed (m/s), angle (rad), rate (rad/s). Cart 1 kg, pole 0.1 kg on a rod of 0.5 m.
 A = [[0, 1, 0, 0], [0, 0, -0.981, 0], [0, 0, 0, 1], [0, 0, 21.582, 0]]
@@ -50,7 +50,7 @@ struct Centre {
 
 /// A system, an expert's gain, and what the adversary may claim.
 #[derive(Debug)]
-pub struct Task {
+pub(crate) struct Task {
     /// The system in discrete time.
     pub system: System,
     /// The gain to imitate.
@@ -63,7 +63,7 @@ pub struct Task {
 
 impl Task {
     /// Reads a system file.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e| anyhow!("{e}"))?;
         if let Some(key) = table.keys().find(|k| !KEYS.contains(&k.as_str())) {
             let hint = nearest(key, KEYS).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
@@ -107,7 +107,7 @@ impl Task {
     }
 
     /// The game, with the policy or the cost as the minimising player.
-    pub fn game(&self, order: Order) -> Result<LqrGame> {
+    pub(crate) fn game(&self, order: Order) -> Result<LqrGame> {
         Ok(LqrGame::new(&self.system, &self.expert, &self.imitation, order)?)
     }
 }

@@ -10,8 +10,8 @@ use crate::extra::Extra;
 use crate::layout::Layout;
 use crate::number::short;
 use crate::point::PointFile;
+use crate::present::screen::{BAD, GOOD, paint};
 use crate::report;
-use crate::screen::{BAD, GOOD, paint};
 
 /// A claim, and which parts of it come from the file.
 #[derive(Debug, Clone, Copy)]

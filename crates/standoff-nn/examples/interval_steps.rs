@@ -6,10 +6,13 @@
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Point, Training};
+use standoff_nn::Ramp;
 use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
+use standoff_nn::certify::certify;
 use standoff_nn::data::ImageSet;
+use standoff_nn::interval::{IntervalGame, IntervalOptions};
 use standoff_nn::model::weights::Metadata;
-use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Labelled, Order, Ramp, certify};
+use standoff_nn::robust::{Batching, Labelled, Order};
 use standoff_nn::{Biases, Engine, Model, Region, Shape, Weights};
 use std::collections::HashMap;
 use std::path::Path;

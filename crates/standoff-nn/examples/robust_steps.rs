@@ -9,9 +9,10 @@
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Point, Training};
+use standoff_nn::Ramp;
 use standoff_nn::data::ImageSet;
 use standoff_nn::model::weights::{Metadata, Tensor, encode};
-use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, Ramp, RobustGame, Start, Targets};
+use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, RobustGame, Start, Targets};
 use standoff_nn::{Ask, Batch, Biases, Engine, Loss, Model, Outcome, Samples, Shape, StepKind, Steps, Weights};
 use std::collections::HashMap;
 use std::path::Path;

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Stream, model, models, weights};
 use standoff_nn::Layer::{Dense, Flatten, Relu};
+use standoff_nn::certify::{Certified, certify};
 use standoff_nn::reference::interval::{self, Interval};
-use standoff_nn::robust::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Isa, Loss, Model, Outcome, Region, Samples};
 
 const EACH: usize = 11;

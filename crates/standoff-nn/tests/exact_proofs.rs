@@ -7,7 +7,7 @@ use common::{Stream, conv, model};
 use exact::{Case, Fraction, Rounding, exact, margins};
 use num_traits::{Signed, ToPrimitive};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
-use standoff_nn::robust::certify;
+use standoff_nn::certify::certify;
 use standoff_nn::{Engine, Model, Region};
 
 /// Small networks of every layer, in odd shapes.

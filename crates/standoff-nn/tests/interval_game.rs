@@ -8,8 +8,10 @@ use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Need, Point, Training};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
 use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
-use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Labelled, Order, Ramp, certify};
-use standoff_nn::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Region, Samples, Shape};
+use standoff_nn::certify::certify;
+use standoff_nn::interval::{IntervalGame, IntervalOptions};
+use standoff_nn::robust::{Batching, Labelled, Order};
+use standoff_nn::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Ramp, Region, Samples, Shape};
 use std::sync::Arc;
 
 /// Small images of three kinds: bright at the top, in the middle, at the bottom; and noise.

@@ -5,6 +5,7 @@
 
 pub mod attack;
 pub mod data;
+pub mod document;
 pub mod fair;
 pub mod files;
 pub mod named;

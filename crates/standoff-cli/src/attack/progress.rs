@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use standoff_nn::attack::{Attack, Progress, Protocol};
 use standoff_train::attack::AttackEvent;
 
-use crate::live::{LiveLine, bar};
 use crate::number::{count, duration, plural, short};
-use crate::screen::Screen;
+use crate::present::live::{LiveLine, bar};
+use crate::present::screen::Screen;
 
 /// Between lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(60);

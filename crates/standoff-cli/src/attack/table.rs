@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::number::{count, plural, short};
-use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use crate::present::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use crate::present::table::{Cell, Table, wrapped};
 use standoff_train::attack::report::{Block, Report, Row};
 use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
 
@@ -51,7 +51,7 @@ fn lines(block: &Block) -> Vec<(&str, &Accuracy, Option<&Row>)> {
     lines
 }
 
-fn accuracies(block: &Block) -> Grid {
+fn accuracies(block: &Block) -> Table {
     let row = |(name, accuracy, attack): (&str, &Accuracy, Option<&Row>)| {
         let [low, high] = accuracy.all.interval().map(|end| format!("{:.2}", 100.0 * end));
         let worst = accuracy.worst().filter(|_| accuracy.groups.len() > 1);
@@ -74,7 +74,7 @@ fn accuracies(block: &Block) -> Grid {
         (name.to_owned(), cells)
     };
     let heads = ["accuracy", "95% interval", "worst class", "passes", "reach", "seconds"];
-    Grid {
+    Table {
         corner: "attack",
         layers: vec![""],
         heads: heads.map(str::to_owned).to_vec(),
@@ -101,11 +101,11 @@ fn verdict(block: &Block, report: &Report) -> String {
     }
 }
 
-fn classes(block: &Block) -> Grid {
+fn classes(block: &Block) -> Table {
     let names: Vec<String> = block.natural.groups.iter().map(|class| class.name.clone()).collect();
     let row = |(name, accuracy, _): (&str, &Accuracy, Option<&Row>)| {
         let cell = |class: &GroupAccuracy| Cell::plain(format!("{:.1}", 100.0 * class.accuracy()));
         (name.to_owned(), accuracy.groups.iter().map(cell).collect())
     };
-    Grid { corner: "attack", layers: vec![""], heads: names, rows: lines(block).into_iter().map(row).collect() }
+    Table { corner: "attack", layers: vec![""], heads: names, rows: lines(block).into_iter().map(row).collect() }
 }

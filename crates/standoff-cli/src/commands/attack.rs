@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 use standoff_nn::attack::{Grid, Norm, Protocol};
-use standoff_nn::robust::Certified;
+use standoff_nn::certify::Certified;
 use standoff_nn::{Engine, Region};
 use standoff_train::attack::config::Rules;
 use standoff_train::attack::images::{Images, Part, Split};
@@ -27,7 +27,7 @@ use crate::files;
 use crate::interrupt;
 use crate::number::{plural, short};
 use crate::parse;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 
 const AFTER: &str = "\
 The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove

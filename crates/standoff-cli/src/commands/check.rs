@@ -10,8 +10,8 @@ use standoff::estimate::{Estimate, SampledClass, estimate};
 
 use crate::constants;
 use crate::number::{plural, short};
+use crate::present::screen::Screen;
 use crate::report::{self, label};
-use crate::screen::Screen;
 use crate::source::Source;
 use crate::{Exit, parse};
 

@@ -10,8 +10,8 @@ use standoff::zoo::lqr::{DMatrix, LqrGame, Order, eigenvalue_range};
 use standoff::{Settings, Solution, StopReason, solve};
 
 use crate::number::{count, duration, plural, short};
+use crate::present::screen::{GOOD, Screen, WARN, paint};
 use crate::report::{certificate, gap_json, label};
-use crate::screen::{GOOD, Screen, WARN, paint};
 use crate::system::{EXAMPLE, Task};
 use crate::{Exit, files, interrupt, parse};
 

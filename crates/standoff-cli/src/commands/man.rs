@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use standoff::error::nearest;
 
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 use crate::{Cli, Exit};
 
 /// The arguments of `standoff man`.

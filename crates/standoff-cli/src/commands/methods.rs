@@ -7,7 +7,7 @@ use clap::Args;
 use standoff::methods::{METHODS, MethodInfo};
 
 use crate::Exit;
-use crate::screen::{HEAD, NAME, Screen, paint};
+use crate::present::screen::{HEAD, NAME, Screen, paint};
 
 /// The arguments of `standoff methods`.
 #[derive(Debug, Args)]

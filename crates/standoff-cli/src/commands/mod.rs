@@ -24,7 +24,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::Exit;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 
 /// What the user asked for.
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,7 @@ use standoff::{Constants, Goal};
 
 use super::plan::{compact, lack};
 use crate::number::short;
-use crate::screen::{HEAD, paint};
+use crate::present::screen::{HEAD, paint};
 
 /// What the numbers mean.
 const STATEMENT: &str =

@@ -10,7 +10,7 @@ use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
 
 use super::noise_rows::NoiseRows;
 use crate::number::{duration, short};
-use crate::screen::{HEAD, Screen, WARN, paint};
+use crate::present::screen::{HEAD, Screen, WARN, paint};
 use crate::source::Source;
 use crate::{Exit, constants, parse};
 

@@ -11,7 +11,7 @@ use crate::Exit;
 use crate::fair::accuracy_table;
 use crate::files::{self, field};
 use crate::number::plural;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 use standoff_train::data::places::Surroundings;
 use standoff_train::fair::evaluation::Evaluation;
 use standoff_train::fair::predictor::{Predictions, Predictor};

@@ -9,9 +9,9 @@ use clap::Args;
 use standoff::race::{Rules, Trial, select, summarise};
 use standoff::zoo;
 
+use crate::present::screen::{NAME, Screen, paint};
 use crate::race::pool::Pool;
 use crate::race::{Race, eps_text, export, file, page, table};
-use crate::screen::{NAME, Screen, paint};
 use crate::{Exit, files, interrupt, parse};
 
 /// The arguments of `standoff race`.

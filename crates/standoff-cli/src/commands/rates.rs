@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use standoff::race::{Rules, select};
 
+use crate::present::screen::Screen;
 use crate::race::pool::Pool;
 use crate::rates::{measure, sheet, table};
-use crate::screen::Screen;
 use crate::{Exit, files, interrupt, parse};
 
 /// The arguments of `standoff rates`.

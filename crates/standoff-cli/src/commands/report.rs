@@ -8,8 +8,8 @@ use clap::{Args, ValueHint};
 use crate::Exit;
 use crate::files;
 use crate::number::plural;
+use crate::present::screen::Screen;
 use crate::report_page;
-use crate::screen::Screen;
 
 const AFTER: &str = "\
 The page is one file that loads nothing: it can be sent, archived and printed. Several runs are

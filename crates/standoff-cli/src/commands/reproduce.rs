@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 
+use crate::present::screen::{NAME, Screen, paint};
 use crate::reproduce::{self, ITEMS, Wish, chosen};
-use crate::screen::{NAME, Screen, paint};
 use crate::{Exit, interrupt, parse};
 
 const AFTER: &str = "\

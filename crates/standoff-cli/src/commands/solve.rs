@@ -12,10 +12,10 @@ use standoff::methods::{METHODS, Mode, NamedParameters};
 use standoff::{AnyMethod, Constants, Observer, Record, Settings, Solution, StopReason, solve_with};
 
 use crate::extra::Extra;
-use crate::live::LiveLine;
 use crate::point::PointFile;
+use crate::present::live::LiveLine;
+use crate::present::screen::Screen;
 use crate::report::Report;
-use crate::screen::Screen;
 use crate::source::{Loaded, Source, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};

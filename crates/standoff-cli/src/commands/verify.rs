@@ -9,7 +9,7 @@ use standoff::measures::Assumptions;
 
 use crate::extra::Extra;
 use crate::point::PointFile;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 use crate::source::Source;
 use crate::verdict::FileClaim;
 use crate::{Exit, parse};

@@ -7,7 +7,7 @@ use clap::Args;
 use standoff::zoo;
 
 use crate::Exit;
-use crate::screen::{NAME, Screen, paint};
+use crate::present::screen::{NAME, Screen, paint};
 
 /// The arguments of `standoff zoo`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
 //! Datasets on the command line and on the screen.
 
-pub mod show;
-pub mod table;
+pub(crate) mod show;
+pub(crate) mod table;

@@ -6,11 +6,11 @@ use anyhow::Result;
 use standoff_nn::data::{Sheet, TableData};
 
 use crate::number::{count, plural};
-use crate::screen::{DIM, HEAD, paint};
+use crate::present::screen::{DIM, HEAD, paint};
 use standoff_train::data::Found;
 
 /// The classes of an image dataset, and how many images each has.
-pub fn images(found: &Found) -> Result<String> {
+pub(crate) fn images(found: &Found) -> Result<String> {
     let data = found.load(None)?;
     let (train, test) = (data.train.counts(), data.test.counts());
     let mut out = format!("{}  {} x {} pixels\n", found.folder.display(), data.train.rows, data.train.cols);
@@ -23,7 +23,7 @@ pub fn images(found: &Found) -> Result<String> {
 }
 
 /// The columns of a sheet: what they are taken for.
-pub fn columns(sheet: &Sheet) -> String {
+pub(crate) fn columns(sheet: &Sheet) -> String {
     let summary = sheet.summary();
     let width = summary.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).max(6);
     let mut out = format!("{}\n", plural(sheet.len() as u64, "row"));
@@ -39,7 +39,7 @@ pub fn columns(sheet: &Sheet) -> String {
 }
 
 /// How a table is divided: the classes, and the rows of each group in each part.
-pub fn groups(data: &TableData) -> String {
+pub(crate) fn groups(data: &TableData) -> String {
     let p = &data.preprocessing;
     let mut out =
         format!("{}; classes of `{}`: {}\n", plural(p.width() as u64, "feature"), p.label, p.classes.join(", "));

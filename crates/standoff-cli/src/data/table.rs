@@ -6,7 +6,7 @@ use standoff_train::data::table::Columns;
 /// How a CSV file is read and divided. For `#[command(flatten)]`.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Tables (CSV files)")]
-pub struct TableArgs {
+pub(crate) struct TableArgs {
     /// The column to predict
     #[arg(long, value_name = "COLUMN")]
     pub label: Option<String>,
@@ -38,7 +38,7 @@ pub struct TableArgs {
 
 impl TableArgs {
     /// The columns that were named.
-    pub fn columns(&self) -> Columns {
+    pub(crate) fn columns(&self) -> Columns {
         Columns {
             label: self.label.clone().unwrap_or_default(),
             group: self.group.clone(),

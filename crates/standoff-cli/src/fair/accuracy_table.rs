@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
 use standoff_train::fair::evaluation::Evaluation;
 
-use super::grid::{Cell, Grid};
 use crate::number::count;
-use crate::screen::WARN;
+use crate::present::screen::WARN;
+use crate::present::table::{Cell, Table};
 
 /// For the terminal.
 pub(crate) fn render(evaluation: &Evaluation, width: usize) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn render(evaluation: &Evaluation, width: usize) -> String {
         cells[2].style = (worst == Some(group)).then_some(WARN);
         (group.name.clone(), cells)
     };
-    let grid = Grid {
+    let grid = Table {
         corner: "group",
         layers: vec![""],
         heads: ["correct", "of", "accuracy"].map(str::to_owned).to_vec(),

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::files;
-use crate::plot::{Axis, Chart, Line, Look};
+use crate::present::chart::{Axis, Chart, Line, Look};
 use standoff_train::fair::train::Spec;
 use standoff_train::training::run::CURVE;
 
 /// The largest group loss of every epoch, one line per method, of the first seed. Nothing if a run left no losses behind, as those
 /// of shorter than an epoch do.
-pub fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
+pub(crate) fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
     let seed = specs.first()?.seed;
     let mut chart = Chart::new(title, Axis::linear("epoch"), Axis::log("largest group loss"));
     chart.size = (820.0, 460.0);

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::grid::{Cell, Grid, wrapped};
 use super::table::Unit;
-use crate::plot::{Axis, Chart, End, Line, Look};
-use crate::screen::{DIM, GOOD, HEAD, paint};
+use crate::present::chart::{Axis, Chart, End, Line, Look};
+use crate::present::screen::{DIM, GOOD, HEAD, paint};
+use crate::present::table::{Cell, Table, wrapped};
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, Summary, summarise};
 
@@ -30,7 +30,7 @@ fn is_best(own: &Measured, all: &[Measured]) -> bool {
 }
 
 /// The trade-off for the terminal.
-pub fn render(results: &Results, width: usize) -> String {
+pub(crate) fn render(results: &Results, width: usize) -> String {
     let (unit, all) = (Unit::of(results), ordered(results));
     let cell = |summary: &Summary| Cell { lines: vec![unit.spread(summary), unit.half(summary)], style: None };
     let best = all.iter().map(|m| m.worst.mean).filter(|m| !m.is_nan()).max_by(f64::total_cmp);
@@ -40,7 +40,7 @@ pub fn render(results: &Results, width: usize) -> String {
         cells.push(Cell::plain(if is_best(m, &all) { "*" } else { "" }.to_owned()));
         (name(m), cells)
     };
-    let grid = Grid {
+    let grid = Table {
         corner: "method",
         layers: vec!["", "95%"],
         heads: ["average", "worst group", "best"].map(str::to_owned).to_vec(),
@@ -61,7 +61,7 @@ fn name(m: &Measured) -> String {
 }
 
 /// The trade-off as an SVG file.
-pub fn svg(results: &Results) -> String {
+pub(crate) fn svg(results: &Results) -> String {
     chart(results).file()
 }
 

@@ -3,11 +3,10 @@
 pub(crate) mod accuracy_table;
 #[cfg(test)]
 pub(crate) mod examples;
-pub mod figure;
-pub mod frontier;
-pub(crate) mod grid;
+pub(crate) mod figure;
+pub(crate) mod frontier;
 mod in_short;
-pub mod table;
+pub(crate) mod table;
 
 use anyhow::Result;
 use standoff_train::fair::experiment::Experiment;

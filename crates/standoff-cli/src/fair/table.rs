@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::grid::{Cell, Grid, wrapped};
 use super::in_short::in_short;
 use crate::number::{count, plural, short, upper};
-use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use crate::present::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use crate::present::table::{Cell, Table, wrapped};
 use standoff_train::fair::choice::{Choice, Tried};
 use standoff_train::fair::results::{PaperRow, Results, RunResult, Variant};
 use standoff_train::fair::statistics::{Measured, Summary, differences, mean, median, summarise};
 
 /// Everything, in lines of at most `width` characters where that is possible.
-pub fn render(results: &Results, width: usize) -> String {
+pub(crate) fn render(results: &Results, width: usize) -> String {
     let mut out = String::new();
     if !results.title.is_empty() {
         let _ = writeln!(out, "{}", paint(NAME, &wrapped(&results.title, width)));
@@ -34,7 +34,7 @@ pub fn render(results: &Results, width: usize) -> String {
 }
 
 /// What stands below the accuracies; some without rows.
-fn further(results: &Results, unit: &Unit) -> Vec<(String, Grid)> {
+fn further(results: &Results, unit: &Unit) -> Vec<(String, Table)> {
     let mut all = vec![paired(results, unit)];
     all.extend(results.choice.as_ref().map(chosen));
     all.extend([treatment(results), training(results), certificates(results)]);
@@ -42,7 +42,7 @@ fn further(results: &Results, unit: &Unit) -> Vec<(String, Grid)> {
 }
 
 /// Every table with its heading, and the whole in short, for a page.
-pub(crate) fn tables(results: &Results) -> (Vec<(String, Grid)>, Option<String>) {
+pub(crate) fn tables(results: &Results) -> (Vec<(String, Table)>, Option<String>) {
     let (unit, measured) = (Unit::of(results), summarise(results));
     let mut all = vec![(caption(results, &unit, &measured), accuracies(results, &unit, &measured))];
     all.extend(further(results, &unit));
@@ -51,7 +51,7 @@ pub(crate) fn tables(results: &Results) -> (Vec<(String, Grid)>, Option<String>)
 }
 
 /// A heading and its grid; nothing without rows.
-fn section(out: &mut String, (heading, grid): &(String, Grid), width: usize) {
+fn section(out: &mut String, (heading, grid): &(String, Table), width: usize) {
     if !grid.rows.is_empty() {
         let _ = write!(out, "\n{}\n{}", paint(HEAD, &wrapped(heading, width)), grid.render(width));
     }
@@ -147,7 +147,7 @@ fn heads(results: &Results) -> Vec<String> {
     results.group_names.iter().cloned().chain(more).collect()
 }
 
-fn accuracies(results: &Results, unit: &Unit, measured: &[Measured]) -> Grid {
+fn accuracies(results: &Results, unit: &Unit, measured: &[Measured]) -> Table {
     let worst = results.group_names.len();
     let best = measured.iter().map(|m| m.worst.mean).filter(|m| !m.is_nan()).max_by(f64::total_cmp);
     let row = |m: &Measured| {
@@ -158,7 +158,7 @@ fn accuracies(results: &Results, unit: &Unit, measured: &[Measured]) -> Grid {
         };
         (m.label.clone(), m.columns().enumerate().map(cell).collect())
     };
-    Grid {
+    Table {
         corner: "method",
         layers: vec!["", "95%", "paper"],
         heads: heads(results),
@@ -174,7 +174,7 @@ fn paper_cell(row: Option<&PaperRow>, column: usize, worst: usize, unit: &Unit) 
 }
 
 /// Differences whose interval does not hold zero are coloured.
-fn paired(results: &Results, unit: &Unit) -> (String, Grid) {
+fn paired(results: &Results, unit: &Unit) -> (String, Table) {
     let first = results.variants().first().map(|v| results.label(v)).unwrap_or_default();
     let cell = |summary: &Summary| Cell {
         lines: vec![unit.difference(summary), unit.half(summary)],
@@ -185,11 +185,11 @@ fn paired(results: &Results, unit: &Unit) -> (String, Grid) {
     let pairs = all.iter().map(|m| m.worst.count).max().unwrap_or(0);
     let rows = if pairs > 0 { all.iter().map(row).collect() } else { Vec::new() };
     let heading = format!("difference to {first}, seed by seed ({})", plural(pairs as u64, "pair"));
-    (heading, Grid { corner: "method", layers: vec!["", "95%"], heads: heads(results), rows })
+    (heading, Table { corner: "method", layers: vec!["", "95%"], heads: heads(results), rows })
 }
 
 /// What was tried for lambda, and the one taken.
-fn chosen(choice: &Choice) -> (String, Grid) {
+fn chosen(choice: &Choice) -> (String, Table) {
     let heading = format!(
         "lambda chosen by {} validation samples, without a look at the test part: the best worst group, then the better \
          average, then the larger lambda (accuracy in percent, mean over seeds)",
@@ -202,7 +202,7 @@ fn chosen(choice: &Choice) -> (String, Grid) {
         (tried.lambda.to_string(), shares.into_iter().chain([mark]).collect())
     };
     let heads = ["worst group", "average", ""].map(str::to_owned).to_vec();
-    (heading, Grid { corner: "lambda", layers: vec![""], heads, rows: choice.tried.iter().map(row).collect() })
+    (heading, Table { corner: "lambda", layers: vec![""], heads, rows: choice.tried.iter().map(row).collect() })
 }
 
 /// A row per method, from all its runs.
@@ -215,7 +215,7 @@ fn per_method(results: &Results, cells: impl Fn(&[&RunResult]) -> Vec<Cell>) -> 
 }
 
 /// How differently the groups are treated, where that was measured.
-fn treatment(results: &Results) -> (String, Grid) {
+fn treatment(results: &Results) -> (String, Table) {
     let heading = "differences between groups in how they are treated (0 is equal)".to_owned();
     let cell = |values: &[f64]| {
         let s = Summary::of(values);
@@ -233,11 +233,11 @@ fn treatment(results: &Results) -> (String, Grid) {
     let measured = results.runs.iter().any(|run| run.fairness.is_some());
     let rows = if measured { per_method(results, cells) } else { Vec::new() };
     let heads = ["demographic parity", "equalised odds"].map(str::to_owned).to_vec();
-    (heading, Grid { corner: "method", layers: vec!["", "95%"], heads, rows })
+    (heading, Table { corner: "method", layers: vec!["", "95%"], heads, rows })
 }
 
 /// The losses that the game is about: a min-max solution makes those in play equal.
-fn training(results: &Results) -> (String, Grid) {
+fn training(results: &Results) -> (String, Table) {
     let heading = "mean training loss of each group, and its weight at the end (means over seeds): where max and min have settled, groups \
                    with weight have equal losses"
         .to_owned();
@@ -262,7 +262,7 @@ fn training(results: &Results) -> (String, Grid) {
     // Of the worst loss, from epoch to epoch.
     heads.push("total variation".to_owned());
     let rows = per_method(results, cells);
-    (heading, Grid { corner: "method", layers: vec!["", "weight"], heads, rows })
+    (heading, Table { corner: "method", layers: vec!["", "weight"], heads, rows })
 }
 
 fn entry(list: &[f64], g: usize) -> f64 {
@@ -286,7 +286,7 @@ fn epsilon(run: &RunResult) -> f64 {
 }
 
 /// The bounds that the certificate proves, in the middle over the seeds.
-fn certificates(results: &Results) -> (String, Grid) {
+fn certificates(results: &Results) -> (String, Table) {
     let heading =
         "certificate on all training data: what the network (X) and the weights of the groups (Y) could still gain to \
                    first order, by a step of length 1; epsilon is the larger (medians over seeds)"
@@ -305,7 +305,7 @@ fn certificates(results: &Results) -> (String, Grid) {
         .to_vec()
     };
     let heads = ["X at most", "Y at most", "epsilon", "value", "steps", "seconds"].map(str::to_owned).to_vec();
-    (heading, Grid { corner: "method", layers: vec![""], heads, rows: per_method(results, cells) })
+    (heading, Table { corner: "method", layers: vec![""], heads, rows: per_method(results, cells) })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use standoff::race::{Ending, Row, TrialResult};
 use super::table::{cell, faster_than_auto, median_cell, name, ratio, refusal};
 use super::{Race, eps_text, number};
 use crate::number::{count, short};
-use crate::plot::{Axis, Chart, End, Join, Line, Look, STYLE, escape};
+use crate::present::chart::{Axis, Chart, End, Join, Line, Look, STYLE, escape};
 
 /// No script may run and nothing may be loaded; styles stand in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use standoff::Error;
 
-use crate::screen::safe;
+use crate::present::screen::safe;
 
 /// At most ten lines a second.
 const PAUSE: Duration = Duration::from_millis(100);

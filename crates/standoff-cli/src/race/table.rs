@@ -7,7 +7,7 @@ use standoff::race::{Ending, Row, Score, Standing, TrialResult};
 
 use super::{Race, eps_text};
 use crate::number::{count, short};
-use crate::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use crate::present::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
 
 const CELL: usize = 15;
 

@@ -3,7 +3,7 @@
 use standoff::methods::METHODS;
 
 use super::{Count, Study};
-use crate::plot::{Axis, Chart, Join, Line, Look, sheet};
+use crate::present::chart::{Axis, Chart, Join, Line, Look, sheet};
 use crate::race::number;
 
 /// An SVG file with a chart for each game.

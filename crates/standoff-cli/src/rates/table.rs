@@ -7,8 +7,8 @@ use standoff::race::Slope;
 
 use super::{Count, Study};
 use crate::number::count;
+use crate::present::screen::{DIM, HEAD, NAME, paint};
 use crate::race::eps_text;
-use crate::screen::{DIM, HEAD, NAME, paint};
 
 const CELL: usize = 12;
 

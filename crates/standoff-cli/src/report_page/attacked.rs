@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::html;
-use crate::fair::grid::{Cell, Grid};
 use crate::files;
 use crate::number::{count, short};
-use crate::plot::{Axis, Chart, End, Join, Line, Look};
-use crate::screen::{GOOD, WARN};
+use crate::present::chart::{Axis, Chart, End, Join, Line, Look};
+use crate::present::page;
+use crate::present::screen::{GOOD, WARN};
+use crate::present::table::{Cell, Table};
 
 /// The `results.json` of an attack, as far as the page needs it.
 #[derive(Debug, Deserialize)]
@@ -141,19 +141,19 @@ impl Attacked {
              right; certified is what no attack can turn",
             count(images as u64)
         );
-        html::table(out, &caption, &self.table());
+        page::table(out, &caption, &self.table());
         for b in &self.budgets {
             for warning in &b.warnings {
-                html::paragraph(out, "soft", &format!("eps {}: {warning}", short(b.eps)));
+                page::paragraph(out, "soft", &format!("eps {}: {warning}", short(b.eps)));
             }
         }
         out.push_str("<div class=\"figures\">\n");
-        html::figure(out, self.chart(), "Every attack alone, all together (worst case), and what is proven.");
+        page::figure(out, self.chart(), "Every attack alone, all together (worst case), and what is proven.");
         out.push_str("</div>\n");
         if let Some(png) = picture {
             let caption = "Above the original, then what was added to it (red is brighter, blue darker), below the sum; each with its \
                            class and what the network takes it for.";
-            html::picture(out, png, "images that fell, what was added to them, and the originals", caption);
+            page::picture(out, png, "images that fell, what was added to them, and the originals", caption);
         }
     }
 
@@ -167,7 +167,7 @@ impl Attacked {
         names
     }
 
-    fn table(&self) -> Grid {
+    fn table(&self) -> Table {
         let row = |name: &str| {
             let cell = |b: &Budget| match b.lines().iter().find(|l| l.0 == name) {
                 None => Cell::plain("-".to_owned()),
@@ -187,7 +187,7 @@ impl Attacked {
             };
             (name.to_owned(), self.budgets.iter().map(cell).collect())
         };
-        Grid {
+        Table {
             corner: "attack",
             layers: vec!["", "95%", "worst class"],
             heads: self.budgets.iter().map(|b| format!("eps {}", short(b.eps))).collect(),

@@ -1,11 +1,11 @@
 //! Several runs side by side: their figures in one table, their curves in one chart, and what their configurations differ in.
 
-use super::html;
 use super::load::{Kind, Loaded};
 use super::track::{Bundle, Track};
 use super::{robust, traced};
-use crate::fair::grid::{Cell, Grid};
-use crate::plot::{Axis, Chart, End, Join, Line, Look};
+use crate::present::chart::{Axis, Chart, End, Join, Line, Look};
+use crate::present::page;
+use crate::present::table::{Cell, Table};
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, summarise};
 
@@ -53,8 +53,8 @@ fn fair(out: &mut String, runs: &[Loaded]) {
     };
     let rows = found.iter().flat_map(|(name, results, _)| summarise(results).into_iter().map(|m| row(name, &m)));
     let heads = ["worst group", "average", "seeds"].map(str::to_owned).to_vec();
-    let grid = Grid { corner: "run and method", layers: vec!["", "95%"], heads, rows: rows.collect() };
-    html::table(out, "test accuracy in percent, mean over seeds", &grid);
+    let grid = Table { corner: "run and method", layers: vec!["", "95%"], heads, rows: rows.collect() };
+    page::table(out, "test accuracy in percent, mean over seeds", &grid);
     curves(out, &found);
 }
 
@@ -79,7 +79,7 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
             }
         }
         if chart.lines.len() > 1 {
-            html::figure(
+            page::figure(
                 out,
                 chart,
                 "On all training data: the middle of the seeds of each run, and the band that holds all of them.",
@@ -124,7 +124,7 @@ fn attacked(out: &mut String, runs: &[Loaded]) {
     }
     if found > 1 {
         out.push_str("<div class=\"figures\">\n");
-        html::figure(out, chart, "What all attacks together leave, and what is proven: the truth lies between.");
+        page::figure(out, chart, "What all attacks together leave, and what is proven: the truth lies between.");
         out.push_str("</div>\n");
     }
 }
@@ -143,8 +143,8 @@ fn differences(out: &mut String, runs: &[Loaded]) {
         if own.len() > 1 && !keys.is_empty() {
             let row = |key: &&String| ((*key).clone(), own.iter().map(|run| Cell::plain(told(run, key))).collect());
             let heads = own.iter().map(|run| run.name.clone()).collect();
-            let grid = Grid { corner: "key", layers: vec![""], heads, rows: keys.iter().map(row).collect() };
-            html::table(out, &format!("what the configurations of `{command}` differ in"), &grid);
+            let grid = Table { corner: "key", layers: vec![""], heads, rows: keys.iter().map(row).collect() };
+            page::table(out, &format!("what the configurations of `{command}` differ in"), &grid);
         }
     }
 }

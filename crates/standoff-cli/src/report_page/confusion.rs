@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::html;
 use crate::number::count;
-use crate::plot::escape;
+use crate::present::chart::escape;
+use crate::present::page;
 use standoff_train::fair::results::{Results, Variant};
 
 /// More classes than fit a page are not drawn.
@@ -28,7 +28,7 @@ pub(super) fn render(out: &mut String, results: &Results) {
     }
     if drawn.is_empty() {
         if !results.runs.is_empty() {
-            html::paragraph(
+            page::paragraph(
                 out,
                 "soft",
                 "There are no confusion matrices: this run is of before predictions were counted.",
@@ -36,8 +36,8 @@ pub(super) fn render(out: &mut String, results: &Results) {
         }
         return;
     }
-    html::heading(out, "What each group is taken for");
-    html::paragraph(
+    page::heading(out, "What each group is taken for");
+    page::paragraph(
         out,
         "soft",
         "Test samples over all seeds: the share of the row in percent, and the count. Framed is what is right.",

@@ -1,9 +1,10 @@
 //! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and how losses, weights and gaps went.
 
+use super::confusion;
 use super::track::{Bundle, Measure, Track};
-use super::{confusion, html};
 use crate::fair::{frontier, table};
-use crate::plot::{Axis, Chart, Join, Line, Look};
+use crate::present::chart::{Axis, Chart, Join, Line, Look};
+use crate::present::page;
 use standoff_train::fair::results::Results;
 
 /// The trainings of one method, seed by seed.
@@ -12,18 +13,18 @@ pub(super) type Seeds = Vec<Track>;
 /// The section.
 pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
     if results.runs.is_empty() {
-        html::paragraph(out, "", "No run has finished, so there is no table yet.");
+        page::paragraph(out, "", "No run has finished, so there is no table yet.");
     } else {
         let (tables, short) = table::tables(results);
-        short.into_iter().for_each(|text| html::paragraph(out, "", &text.replacen("in short", "In short", 1)));
-        tables.iter().for_each(|(caption, grid)| html::table(out, caption, grid));
+        short.into_iter().for_each(|text| page::paragraph(out, "", &text.replacen("in short", "In short", 1)));
+        tables.iter().for_each(|(caption, grid)| page::table(out, caption, grid));
     }
     if !tracks.is_empty() {
-        html::heading(out, "The way there");
+        page::heading(out, "The way there");
         let most = tracks.iter().map(Vec::len).max().unwrap_or(0);
         if most > 1 {
             let text = format!("A line is the middle of up to {most} seeds, the band around it holds all of them.");
-            html::paragraph(out, "soft", &text);
+            page::paragraph(out, "soft", &text);
         }
         out.push_str("<div class=\"figures\">\n");
         losses(out, tracks);
@@ -60,7 +61,7 @@ fn losses(out: &mut String, tracks: &[Seeds]) {
     let mut chart = Chart::new("training loss of the worst group", Axis::linear(x), Axis::log("largest group loss"));
     let of = |track: &Track| if by_epoch { track.worst() } else { track.points(|m| (m.step as f64, m.largest())) };
     chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &of)));
-    html::figure(out, chart, caption);
+    page::figure(out, chart, caption);
 }
 
 /// X and Y against gradients. A bound of zero has no place on a logarithmic axis: it is said instead.
@@ -80,7 +81,7 @@ fn gaps(out: &mut String, tracks: &[Seeds]) {
         }
         let aside =
             if zero.is_empty() { String::new() } else { format!(" It is 0 throughout for {}.", zero.join(", ")) };
-        html::figure(
+        page::figure(
             out,
             chart,
             &format!(
@@ -112,7 +113,7 @@ fn accuracy(out: &mut String, results: &Results, tracks: &[Seeds]) {
     let y = Axis::linear("worst group, percent");
     let mut chart = Chart::new("test accuracy of the worst group", Axis::linear("step"), y);
     chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &|track| track.points(worst))));
-    html::figure(out, chart, "The smallest accuracy of a group on the test part, as training went on.");
+    page::figure(out, chart, "The smallest accuracy of a group on the test part, as training went on.");
 }
 
 /// The trade-off, where several lambdas were run.
@@ -123,7 +124,7 @@ fn sweep(out: &mut String, results: &Results) {
     if lambdas.len() > 1 {
         let mut chart = frontier::chart(results);
         chart.title = "the worst group against the average".to_owned();
-        html::figure(
+        page::figure(
             out,
             chart,
             "What the worst group costs the average, by lambda; bars are 95 percent intervals of the mean over seeds.",
@@ -133,9 +134,9 @@ fn sweep(out: &mut String, results: &Results) {
 
 /// Every method's groups: their losses, and their weights where they change.
 fn groups(out: &mut String, results: &Results, tracks: &[Seeds]) {
-    html::heading(out, "Group by group");
+    page::heading(out, "Group by group");
     if let Some(track) = tracks.iter().flatten().find(|_| tracks.iter().any(|seeds| seeds.len() > 1)) {
-        html::paragraph(out, "soft", &format!("These curves are of seed {} alone, the first.", track.seed));
+        page::paragraph(out, "soft", &format!("These curves are of seed {} alone, the first.", track.seed));
     }
     out.push_str("<div class=\"figures\">\n");
     let name = |track: &Track, g: usize| {
@@ -157,14 +158,14 @@ fn groups(out: &mut String, results: &Results, tracks: &[Seeds]) {
         let title = format!("{}: loss of each group", track.label);
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("mean training loss"));
         chart.lines = lines(&Measure::loss, Join::Straight);
-        html::figure(out, chart, "");
+        page::figure(out, chart, "");
         let title = format!("{}: weight of each group", track.label);
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::linear("weight"));
         (chart.y.lower, chart.y.upper) = (Some(0.0), Some(1.0));
         chart.lines = lines(&Measure::weight, Join::Straight);
         let moves = |line: &Line| line.points.iter().any(|p| (p.1 - line.points[0].1).abs() > 1e-6);
         let caption = if chart.lines.iter().any(moves) { "" } else { "The weights never change." };
-        html::figure(out, chart, caption);
+        page::figure(out, chart, caption);
     }
     out.push_str("</div>\n");
 }

@@ -4,7 +4,7 @@ mod attacked;
 mod compare;
 mod confusion;
 mod fair;
-mod html;
+
 mod load;
 mod robust;
 mod traced;
@@ -16,9 +16,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::number::plural;
-use crate::plot::escape;
+use crate::present::chart::escape;
+use crate::present::page;
+pub(crate) use crate::present::page::base64;
 pub(crate) use attacked::Attacked;
-pub(crate) use html::base64;
 use load::{Kind, Loaded};
 
 /// A page, and what its makers should know.
@@ -43,7 +44,7 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
     let _ = writeln!(body, "<h1>{}</h1>", escape(title));
     let made =
         format!("Written by standoff {}. Heads of tables sort, curves tell their values.", env!("CARGO_PKG_VERSION"));
-    html::paragraph(&mut body, "soft", &made);
+    page::paragraph(&mut body, "soft", &made);
     let compared = compare::section(&runs);
     contents(&mut body, &runs, !compared.is_empty());
     body.push_str(&compared);
@@ -56,7 +57,7 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
         body.push_str("</section>\n");
     }
     let notes = runs.iter().flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", run.name))).collect();
-    Ok(Page { html: html::page(title, &body), notes })
+    Ok(Page { html: page::page(title, &body), notes })
 }
 
 /// Folders of the same name in different places are called by their paths.
@@ -89,12 +90,12 @@ fn contents(out: &mut String, runs: &[Loaded], compared: bool) {
 fn section(out: &mut String, i: usize, run: &Loaded, several: bool) {
     let _ = writeln!(out, "<section class=\"run\" id=\"run-{i}\"><h2>{}</h2>", escape(&run.name));
     if several && !run.title().is_empty() {
-        html::paragraph(out, "", run.title());
+        page::paragraph(out, "", run.title());
     }
     let _ = writeln!(out, "<p class=\"soft\">{}, kept in <code>{}</code></p>", run.command(), escape(&run.path));
     if !run.notes.is_empty() {
         out.push_str("<div class=\"notes\">\n");
-        run.notes.iter().for_each(|note| html::paragraph(out, "", note));
+        run.notes.iter().for_each(|note| page::paragraph(out, "", note));
         out.push_str("</div>\n");
     }
     let mut facts: Vec<(String, String)> = run
@@ -128,7 +129,7 @@ fn listed(out: &mut String, heading: &str, facts: &[(String, String)]) {
     if facts.is_empty() {
         return;
     }
-    html::heading(out, heading);
+    page::heading(out, heading);
     out.push_str("<dl class=\"config\">\n");
     for (key, value) in facts {
         let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", escape(key), escape(value));

@@ -1,11 +1,11 @@
 //! `standoff robust` on the page: the verdict beside the paper's Table 3, the loss, accuracies and gaps on the way.
 
 use super::fair::positive;
-use super::html;
 use super::track::{Measure, Track};
-use crate::fair::grid::{Cell, Grid};
 use crate::number::{count, duration, short, upper};
-use crate::plot::{Axis, Chart, Line, Look};
+use crate::present::chart::{Axis, Chart, Line, Look};
+use crate::present::page;
+use crate::present::table::{Cell, Table};
 use crate::reproduce::items::{LEVELS, Row, TABLE_3};
 use standoff_train::robust::results::{RobustResult, Share};
 
@@ -25,8 +25,8 @@ pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
     let heads = ["eps", "natural", "PGD-40", "proven", "X at most", "Y at most", "value", "steps", "time"];
     let caption = "accuracy on test images in percent: as they are, under PGD of 40 steps at the eps of training, and proven there; then \
                    the certificate of the frozen game on fixed training images";
-    let grid = Grid { corner: "run", layers: vec!["", ""], heads: heads.map(str::to_owned).to_vec(), rows };
-    html::table(out, caption, &grid);
+    let grid = Table { corner: "run", layers: vec!["", ""], heads: heads.map(str::to_owned).to_vec(), rows };
+    page::table(out, caption, &grid);
 }
 
 /// The paper's numbers.
@@ -35,10 +35,10 @@ pub(super) fn paper(out: &mut String) {
     let mut heads = vec!["natural".to_owned()];
     heads.extend(["FGSM", "PGD-40"].iter().flat_map(|attack| LEVELS.map(|eps| format!("{attack} at {eps}"))));
     let caption = "for comparison, Table 3 of the paper: accuracy on MNIST in percent, by its own protocol";
-    html::table(
+    page::table(
         out,
         caption,
-        &Grid { corner: "network", layers: vec![""], heads, rows: TABLE_3.iter().map(row).collect() },
+        &Table { corner: "network", layers: vec![""], heads, rows: TABLE_3.iter().map(row).collect() },
     );
 }
 
@@ -54,7 +54,7 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
     let draw = |out: &mut String, title: &str, axes: (Axis, Axis), lines: Vec<Line>, caption: &str| {
         let mut chart = Chart::new(title, axes.0, axes.1);
         chart.lines = lines;
-        html::figure(out, chart, caption);
+        page::figure(out, chart, caption);
     };
     let x = || Axis::linear("epoch");
     let lines = each(&|t| t.worst());

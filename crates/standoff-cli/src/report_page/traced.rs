@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::html;
-use crate::fair::grid::{Cell, Grid};
 use crate::files;
 use crate::number::{count, short, upper};
-use crate::plot::{Axis, Chart, Line, Look};
+use crate::present::chart::{Axis, Chart, Line, Look};
+use crate::present::page;
+use crate::present::table::{Cell, Table};
 use crate::trace::HEADER;
 
 /// What was measured on the way.
@@ -48,20 +48,20 @@ impl Traced {
     /// The section.
     pub(super) fn render(&self, out: &mut String, name: &str) {
         let Some(last) = self.rows.last() else {
-            return html::paragraph(out, "", "Nothing was measured.");
+            return page::paragraph(out, "", "Nothing was measured.");
         };
         table(out, &[(name, self)]);
-        html::paragraph(out, "soft", &format!("{} measurements.", count(self.rows.len() as u64)));
+        page::paragraph(out, "soft", &format!("{} measurements.", count(self.rows.len() as u64)));
         out.push_str("<div class=\"figures\">\n");
         let axis = || Axis::linear("gradient evaluations");
         let mut chart = Chart::new(&format!("{name}: X and Y against gradients"), axis(), Axis::log("at most"));
         chart.lines = vec![self.gap(0, "X", 0), self.gap(1, "Y", 1)];
         let zero = if last.gaps.contains(&0.0) { " Where a line is broken it is 0." } else { "" };
-        html::figure(out, chart, &format!("What either player could still gain to first order.{zero}"));
+        page::figure(out, chart, &format!("What either player could still gain to first order.{zero}"));
         let mut chart = Chart::new(&format!("{name}: value"), axis(), Axis::linear("f(x, y)"));
         let points = self.rows.iter().map(|row| (row.gradients, row.value)).collect();
         chart.lines.push(Line { name: "value".to_owned(), points, ..Line::default() });
-        html::figure(out, chart, "");
+        page::figure(out, chart, "");
         out.push_str("</div>\n");
     }
 
@@ -91,8 +91,8 @@ fn table(out: &mut String, runs: &[(&str, &Traced)]) {
         Some(((*name).to_owned(), cells.map(Cell::plain).to_vec()))
     };
     let heads = ["value", "X at most", "Y at most", "gradients", "iterations"].map(str::to_owned).to_vec();
-    let grid = Grid { corner: "trace", layers: vec![""], heads, rows: runs.iter().filter_map(row).collect() };
-    html::table(out, "where the run ended", &grid);
+    let grid = Table { corner: "trace", layers: vec![""], heads, rows: runs.iter().filter_map(row).collect() };
+    page::table(out, "where the run ended", &grid);
 }
 
 /// Several runs in the same charts; nothing for one.
@@ -107,7 +107,7 @@ pub(super) fn compare(out: &mut String, runs: &[(&str, &Traced)]) {
         let axes = (Axis::linear("gradient evaluations"), Axis::log(&format!("{name} at most")));
         let mut chart = Chart::new(&title, axes.0, axes.1);
         chart.lines = runs.iter().enumerate().map(|(i, (name, run))| run.gap(k, name, i)).collect();
-        html::figure(out, chart, "");
+        page::figure(out, chart, "");
     }
     out.push_str("</div>\n");
 }

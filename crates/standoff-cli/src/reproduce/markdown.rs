@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::fair::grid::Grid;
+use crate::present::table::Table;
 
 /// A heading, a sentence about the table, and the table: a line for each layer of a row, the paper's below ours.
-pub(super) fn table(out: &mut String, caption: &str, grid: &Grid) {
+pub(super) fn table(out: &mut String, caption: &str, grid: &Table) {
     let safe = |text: &str| text.replace('|', "\\|");
     let _ = writeln!(out, "{caption}:\n");
     let heads: Vec<String> = grid.heads.iter().map(|head| safe(head)).collect();
@@ -28,12 +28,12 @@ pub(super) fn table(out: &mut String, caption: &str, grid: &Grid) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fair::grid::Cell;
+    use crate::present::table::Cell;
 
     #[test]
     fn the_papers_numbers_stand_below_ours() {
         let cell = |a: &str, b: &str| Cell { lines: vec![a.to_owned(), b.to_owned()], style: None };
-        let grid = Grid {
+        let grid = Table {
             corner: "method",
             layers: vec!["", "paper"],
             heads: vec!["a|b".to_owned()],

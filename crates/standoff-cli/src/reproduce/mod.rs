@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
 use crate::files;
-use crate::screen::Screen;
+use crate::present::screen::Screen;
 use crate::{Exit, report_page};
 use items::Recipe;
 pub(crate) use items::{ITEMS, Item, chosen};

@@ -12,11 +12,11 @@ use standoff_train::named::Named as _;
 use super::items::{LEVELS, Row, attacked};
 use super::{Bench, Made, markdown, same};
 use crate::commands::attack::{Outputs, carry_out};
-use crate::fair::grid::{Cell, Grid, wrapped};
 use crate::files;
-use crate::progress::RunBars;
+use crate::present::progress::RunBars;
+use crate::present::screen::{DIM, HEAD, NAME, Screen, paint};
+use crate::present::table::{Cell, Table, wrapped};
 use crate::report_page::Attacked;
-use crate::screen::{DIM, HEAD, NAME, Screen, paint};
 use standoff_train::robust::config::RobustConfig;
 use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
@@ -133,7 +133,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
 }
 
 /// What was measured with the paper's numbers below, and what stronger attacks leave.
-fn tables(found: &[Found<'_>]) -> [(String, Grid); 2] {
+fn tables(found: &[Found<'_>]) -> [(String, Table); 2] {
     let percent = |v: Option<f64>| v.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
     let line = |found: &Found<'_>| {
         let ours = |eps: Option<f64>, name: &str| found.paper.as_ref().and_then(|a| a.percent(eps, name));
@@ -147,7 +147,7 @@ fn tables(found: &[Found<'_>]) -> [(String, Grid); 2] {
     let mut heads = vec!["natural".to_owned()];
     heads.extend(["FGSM", "PGD-40"].iter().flat_map(|attack| LEVELS.map(|eps| format!("{attack} {eps}"))));
     let rows = found.iter().map(line).collect();
-    let first = Grid { corner: "network", layers: vec!["", "paper"], heads, rows };
+    let first = Table { corner: "network", layers: vec!["", "paper"], heads, rows };
     let line = |found: &Found<'_>| {
         let ours = |eps: Option<f64>, name: &str| found.standard.as_ref().and_then(|a| a.percent(eps, name));
         let mut cells = vec![percent(ours(None, "natural"))];
@@ -159,7 +159,7 @@ fn tables(found: &[Found<'_>]) -> [(String, Grid); 2] {
     let mut heads = vec!["natural".to_owned()];
     heads.extend(["attacks", "proven"].iter().flat_map(|what| LEVELS.map(|eps| format!("{what} {eps}"))));
     let rows = found.iter().map(line).collect();
-    let second = Grid { corner: "network", layers: vec![""], heads, rows };
+    let second = Table { corner: "network", layers: vec![""], heads, rows };
     let of = |attacked: &dyn Fn(&Found<'_>) -> Option<usize>| {
         found.iter().find_map(attacked).map_or_else(String::new, |n| format!(" on {n} test images"))
     };

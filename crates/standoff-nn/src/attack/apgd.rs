@@ -1,7 +1,7 @@
 //! APGD: ascent with momentum, whose step halves at checkpoints when it no longer helps, going on from the best point
 //! (Croce and Hein 2020), on any loss and towards chosen classes.
 
-use super::field::{Field, Goal};
+use super::batch::{Field, Goal};
 use super::pgd::{other, start, step};
 use super::{Ball, Climb};
 use crate::{Ask, Error};

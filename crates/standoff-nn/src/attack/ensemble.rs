@@ -1,6 +1,6 @@
 //! One attack after the other, and for each image the worst of them all.
 
-use super::field::{Cost, Field, Setting};
+use super::batch::{Cost, Field, Setting};
 use super::pgd::Ascent;
 use super::random::Dice;
 use super::verify::Verdict;

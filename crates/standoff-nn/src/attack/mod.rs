@@ -22,10 +22,10 @@
 
 mod apgd;
 mod ball;
+mod batch;
 mod ensemble;
-mod field;
-mod honesty;
 mod kind;
+mod masking;
 mod noise;
 mod pgd;
 mod protocol;
@@ -37,10 +37,10 @@ mod square_l2;
 mod verify;
 
 pub use ball::{Ball, Grid, Norm};
+pub use batch::Cost;
 pub use ensemble::{Ensemble, Found, attack, ensemble};
-pub use field::Cost;
-pub use honesty::{Honesty, Reach, Warning, honesty};
 pub use kind::{Attack, Climb};
+pub use masking::{Honesty, Reach, Warning, honesty};
 pub use protocol::{Judge, Protocol};
 pub use request::Request;
 pub use verify::{Verdict, verify};
@@ -66,7 +66,7 @@ pub struct Run<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// Told after every pass.
     pub progress: Option<&'a dyn Fn(Progress<'_>)>,
-    /// Which images are proven to stand, by [`certify`](crate::robust::certify) over [`Ball::region`]: no attack tries them.
+    /// Which images are proven to stand, by [`certify`](crate::certify::certify) over [`Ball::region`]: no attack tries them.
     pub proven: Option<&'a [bool]>,
 }
 

@@ -1,7 +1,7 @@
 //! Points of the ball at random, and its corners: what an attack does without looking.
 
 use super::Norm;
-use super::field::Field;
+use super::batch::Field;
 use super::pgd::anywhere;
 use crate::Error;
 

@@ -1,6 +1,6 @@
 //! FGSM, projected gradient ascent, and the same towards every class.
 
-use super::field::{Field, Goal};
+use super::batch::{Field, Goal};
 use super::random::Stream;
 use super::{Ball, Climb, Norm};
 use crate::{Ask, Error};

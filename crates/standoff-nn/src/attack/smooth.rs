@@ -2,7 +2,7 @@
 //! gradient at a point is zero and leads nowhere; at noisy points around it some thresholds are crossed, and the gradients there,
 //! averaged over the steps, tell where to go. The noise shrinks to nothing during the run.
 
-use super::field::{Field, Goal};
+use super::batch::{Field, Goal};
 use super::pgd::{scale_to, start, step};
 use super::random::Stream;
 use super::{Ball, Climb, Norm};

@@ -1,7 +1,7 @@
 //! The square attack: random search that sets one square after the other to an extreme, without gradients
 //! (Andriushchenko et al. 2020). It sees what gradients hide.
 
-use super::field::{Field, Goal};
+use super::batch::{Field, Goal};
 use super::random::Stream;
 use super::square_l2::Bumps;
 use super::{Ball, Climb, Norm};

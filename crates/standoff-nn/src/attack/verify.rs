@@ -1,6 +1,6 @@
 //! The last word on an attacked image: its stored form, on its own, evaluated afresh.
 
-use super::field::culprit;
+use super::batch::culprit;
 use super::{Ball, Victims};
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
 

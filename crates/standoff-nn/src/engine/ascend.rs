@@ -3,25 +3,14 @@
 
 use super::forest::{Job, Part, Sum, put, take};
 use super::packed::LARGEST_INPUT;
-use super::tree::from_lanes;
+use super::pass::from_lanes;
 use super::worker::{Back, Worker};
 use super::{Batch, Engine, Loss, loss};
 use crate::Error;
-use crate::kernels::{Kernel, LANES, Lanes, RunKernel, transpose};
+use crate::kernels::ascent_step::{AscentStep, StepKind};
+use crate::kernels::{LANES, RunKernel, transpose};
 use std::ops::Range;
 use std::sync::Mutex;
-
-/// How a step follows the slope `g` of a sample's loss in its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
-    /// `size * sign(g)`, with `sign(0) = 0`.
-    Sign,
-    /// `size * g`.
-    Plain,
-    /// `size * g / mean|g|`: the direction of the plain step, its length free of the scale of the network. Entries move by `size`
-    /// on average.
-    Scaled,
-}
 
 /// The steps of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,16 +124,17 @@ impl Climb<'_> {
             let rows: [&[f32]; LANES] = std::array::from_fn(|i| &rows[i.min(count - 1) * width..][..width]);
             engine.isa.run(transpose::ToLanes { out: x, rows: &rows[..count] });
         }
-        for _ in 0..self.steps.count {
+        let Steps { kind, size, eps, clip, count } = *self.steps;
+        for _ in 0..count {
             worker.forward(&engine.weights, &engine.stages, units);
             self.slopes(worker, places.clone());
             worker.backward(&engine.weights, &engine.stages, units, Back { params: None, input: true });
-            let size = units * width * LANES;
-            let (x, g, x0) = (&mut worker.x[..size], &worker.g[..size], &clean[..size]);
+            let all = units * width * LANES;
+            let (x, g, x0) = (&mut worker.x[..all], &worker.g[..all], &clean[..all]);
             for unit in 0..units {
                 let at = unit * width * LANES..(unit + 1) * width * LANES;
                 let (x, g, x0) = (&mut x[at.clone()], &g[at.clone()], &x0[at]);
-                if !engine.isa.run(Move { x, g, x0, steps: self.steps }) {
+                if !engine.isa.run(AscentStep { x, g, x0, kind, size, eps, clip }) {
                     let first = places.start + unit * LANES;
                     let why = format!("an input gradient of samples {first} to {} of the batch", first + LANES - 1);
                     return Err(Error::NonFinite(why));
@@ -171,54 +161,5 @@ impl Climb<'_> {
             let unit = loss::Unit { losses: &mut losses, dz, z, labels: &labels, weights: &weights, first, count };
             unit.run(&self.loss, self.engine.isa);
         }
-    }
-}
-
-/// One step of one unit; whether its slopes were finite.
-struct Move<'a> {
-    x: &'a mut [f32],
-    g: &'a [f32],
-    x0: &'a [f32],
-    steps: &'a Steps,
-}
-
-impl Kernel for Move<'_> {
-    type Output = bool;
-    #[inline(always)]
-    #[allow(unsafe_code, unsafe_op_in_unsafe_fn)] // lanes are read inside slices of asserted length
-    unsafe fn run<L: Lanes>(self) -> bool {
-        let n = self.x.len();
-        assert!(n.is_multiple_of(LANES) && self.g.len() == n && self.x0.len() == n);
-        let (x, g, x0) = (self.x.as_mut_ptr(), self.g.as_ptr(), self.x0.as_ptr());
-        let (low, high) = self.steps.clip.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
-        let (low, high) = (L::splat(low), L::splat(high));
-        let (eps, back) = (L::splat(self.steps.eps), L::splat(-self.steps.eps));
-        let (zero, one) = (L::zero(), L::splat(1.0));
-        let mut size = L::splat(self.steps.size);
-        if self.steps.kind == StepKind::Scaled {
-            let mut sum = zero;
-            for k in (0..n).step_by(LANES) {
-                let g = L::load(g.add(k));
-                sum = sum.add(g.max(zero.sub(g)));
-            }
-            // A flat loss moves nothing; a sum that is not finite is found below.
-            let entries = L::splat((n / LANES) as f32);
-            size = zero.select(sum.eq(zero), size.mul(entries).div(sum));
-        }
-        // Stays zero as long as everything is finite.
-        let mut odd = zero;
-        for k in (0..n).step_by(LANES) {
-            let g = L::load(g.add(k));
-            odd = odd.add(g.mul(zero));
-            let slope = match self.steps.kind {
-                StepKind::Sign => g.gt(zero).and(one).sub(zero.gt(g).and(one)),
-                _ => g,
-            };
-            let centre = L::load(x0.add(k));
-            let away = L::load(x.add(k)).add(size.mul(slope)).sub(centre);
-            let to = centre.add(away.max(back).min(eps));
-            to.max(low).min(high).store(x.add(k));
-        }
-        odd.sum() == 0.0
     }
 }

@@ -10,12 +10,13 @@ mod forest;
 mod interval;
 mod loss;
 mod packed;
+mod pass;
 mod plan;
 mod profile;
-mod tree;
 mod worker;
 
-pub use ascend::{StepKind, Steps};
+pub use crate::kernels::ascent_step::StepKind;
+pub use ascend::Steps;
 pub use batch::{Batch, Samples};
 pub use interval::{Bounds, Region};
 pub use loss::Loss;

@@ -3,7 +3,8 @@
 use super::plan::{Kind, Stage};
 use super::worker::{Back, Worker};
 use super::{Engine, Model};
-use crate::kernels::{Kernel, LANES, Lanes, RunKernel};
+use crate::kernels::peak::{CHAINS, Peak};
+use crate::kernels::{LANES, RunKernel};
 use std::time::{Duration, Instant};
 
 /// The speed of one stage in one direction.
@@ -62,29 +63,6 @@ impl Engine {
         const ROUNDS: usize = 10_000;
         let flops = (ROUNDS * CHAINS * LANES * 2) as f64;
         flops / time(each, || std::hint::black_box(self.isa.run(Peak(ROUNDS))))
-    }
-}
-
-const CHAINS: usize = 12;
-struct Peak(usize);
-
-impl Kernel for Peak {
-    type Output = f32;
-    #[inline(always)]
-    #[allow(unsafe_code, unsafe_op_in_unsafe_fn)] // arithmetic on lanes, no pointers
-    unsafe fn run<L: Lanes>(self) -> f32 {
-        let (a, b) = (L::splat(std::hint::black_box(0.999)), L::splat(std::hint::black_box(1e-3)));
-        let mut chains = [L::splat(1.0); CHAINS];
-        for _ in 0..self.0 {
-            for c in &mut chains {
-                *c = c.fma(a, b);
-            }
-        }
-        let mut sum = L::zero();
-        for c in chains {
-            sum = sum.add(c);
-        }
-        sum.sum()
     }
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct Linear<'a> {
 impl Kernel for Linear<'_> {
     type Output = ();
     #[inline(always)]
-    #[allow(unsafe_code)] // the trait's; there is nothing unsafe inside
     unsafe fn run<L: Lanes>(self) {
         let (channels, n) = (self.bias.len(), self.positions.len());
         assert_eq!(self.out.len(), channels * n);

@@ -8,20 +8,24 @@
 //! - Weights and gradients have PyTorch's layout; `pack.rs` reorders weights once per pass for the kernels that want it.
 //! - Lanes without an image hold zeros going in and zero gradients coming back, so that they add nothing.
 //! - Every sum has one order, whatever the number of threads; instruction sets may differ in rounding.
-#![allow(unsafe_code)] // Lanes are loaded through pointers that stay inside slices whose lengths are asserted first.
 #![allow(unsafe_op_in_unsafe_fn)] // Every unsafe function here is wholly a kernel.
 
 pub(crate) mod activation;
+pub(crate) mod ascent_step;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 pub(crate) mod channels_last;
 pub(crate) mod conv;
 pub(crate) mod conv_grad;
+pub(crate) mod cross_entropy;
 pub(crate) mod dense;
 pub(crate) mod double;
+pub(crate) mod interval_ends;
+pub(crate) mod interval_margin;
 mod isa;
 mod lanes;
 pub(crate) mod pack;
+pub(crate) mod peak;
 pub(crate) mod pool;
 pub(crate) mod pooled_grad;
 pub(crate) mod transpose;

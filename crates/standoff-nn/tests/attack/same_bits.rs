@@ -2,7 +2,7 @@
 
 use crate::{Case, attacks, small};
 use standoff_nn::attack::{Attack, Ball, Grid, Judge, Protocol, Run, Victims, attack, ensemble};
-use standoff_nn::robust::certify;
+use standoff_nn::certify::certify;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[test]

@@ -10,8 +10,8 @@ use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Need, Point, Set, StopReason, Training};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
-use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, Ramp, RobustGame, Start, Targets};
-use standoff_nn::{Model, Shape, StepKind};
+use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, RobustGame, Start, Targets};
+use standoff_nn::{Model, Ramp, Shape, StepKind};
 use std::sync::Arc;
 
 const CLASSES: usize = 5;

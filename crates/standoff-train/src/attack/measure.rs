@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
-use standoff_nn::robust::{Certified, certify};
+use standoff_nn::certify::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
 use super::images::Images;

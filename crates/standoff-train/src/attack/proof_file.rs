@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use standoff_nn::robust::{ProvenImage, certify};
+use standoff_nn::certify::{ProvenImage, certify};
 use standoff_nn::{Engine, Region};
 
 use super::network::Network;

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
+use standoff_nn::Ramp;
 use standoff_nn::StepKind;
+use standoff_nn::interval::IntervalOptions;
 pub use standoff_nn::robust::Method;
-use standoff_nn::robust::{Attack, Batching, IntervalOptions, Objective, Options, Order, Ramp, Start, Targets};
+use standoff_nn::robust::{Attack, Batching, Objective, Options, Order, Start, Targets};
 
 use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;

@@ -7,7 +7,9 @@ use serde::Serialize;
 use standoff::methods::{Reply, Train};
 use standoff::{Certificate, Point, Training};
 use standoff_nn::attack::{self, Protocol, Victims, ensemble};
-use standoff_nn::robust::{Batching, IntervalGame, IntervalOptions, Options, Probe, RobustGame, certify};
+use standoff_nn::certify::certify;
+use standoff_nn::interval::{IntervalGame, IntervalOptions};
+use standoff_nn::robust::{Batching, Options, Probe, RobustGame};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 
 use super::config::RobustConfig;

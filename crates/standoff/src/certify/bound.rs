@@ -1,20 +1,20 @@
-//! The bound that multipliers prove, evaluated with enclosures: `radius ||g + n|| + sup { <n, z - x> : z in C }`, rounded up. It is
-//! valid whatever made the multipliers.
+//! The bound that multipliers prove, `radius ||g + n|| + sup { <n, z - x> : z in C }`, evaluated with enclosures and
+//! rounded up. It is valid for any multipliers.
 
 use super::multipliers::Multiplier;
 use crate::enclosure::{Enclosure, Number, norm};
 use crate::{Real, Set};
 
-/// An upper bound of `max { -<g, s> : x + s in C, ||s|| <= radius }`; infinite where the multipliers prove nothing.
+/// Upper bound of `max { -<g, s> : x + s in C, ||s|| <= radius }`; infinite if the multipliers prove nothing.
 pub(super) fn upper<R: Real>(set: &Set<R>, x: &[f64], g: &[Enclosure], multipliers: &[Multiplier], radius: f64) -> f64 {
     let Some((residual, support)) = terms(set, x, g, multipliers) else { return f64::INFINITY };
     let bound = Enclosure::exact(radius) * residual + support;
     let high = bound.bounds().1;
-    // A supremum over a set that contains x is not negative; one that does not contain it may have any sign.
+    // The supremum is non-negative if the set contains x; otherwise it may have any sign.
     if high < 0.0 { 0.0 } else { high }
 }
 
-/// `||g + n||` and `sup { <n, z - x> : z in C }`; `None` where the supremum is infinite or the shapes do not fit.
+/// `||g + n||` and `sup { <n, z - x> : z in C }`; `None` if the supremum is infinite or the lengths do not fit.
 pub(super) fn terms<R: Real>(
     set: &Set<R>,
     x: &[f64],
@@ -27,7 +27,7 @@ pub(super) fn terms<R: Real>(
     rest.is_empty().then(|| (norm(&residual), support))
 }
 
-/// Adds `n` to the residual and returns the sum of the suprema; `None` where they are infinite or the shapes do not fit.
+/// Adds `n` to the residual and returns the sum of the suprema; `None` if one is infinite or the lengths do not fit.
 fn supports<R: Real>(
     set: &Set<R>,
     x: &[f64],
@@ -78,7 +78,7 @@ fn vector_support<R: Real>(set: &Set<R>, x: &[f64], n: &[f64]) -> Option<Enclosu
             let mut sum = Enclosure::ZERO;
             for i in (0..x.len()).filter(|&i| n[i] != 0.0) {
                 let side = if n[i] > 0.0 { b.upper()[i].to_f64() } else { b.lower()[i].to_f64() };
-                // An infinite side makes the product unknown, and with it the sum.
+                // An infinite bound makes the product unknown, and with it the sum.
                 sum = sum + exact(n[i]) * (exact(side) - exact(x[i]));
             }
             Some(sum)

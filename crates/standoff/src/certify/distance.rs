@@ -1,18 +1,18 @@
-//! A rigorous bound of the distance from a point to the solutions of `A z = b`.
+//! Rigorous bound of the distance from a point to the solutions of `A z = b`.
 //!
-//! Let the rows of `A` be independent, `B` any matrix with `A B = I + E` and `||E|| < 1`. Then `d = B (I + E)^-1 r` solves `A d = r` for
-//! `r = b - A x`, so that a solution lies within `||B|| ||r|| / (1 - ||E||)` of `x`. Rows that depend on others are accepted when
-//! elimination without division shows, exactly, that they say nothing new.
+//! Let the rows of `A` be independent, and `B` any matrix with `A B = I + E` and `||E|| < 1`. Then `d = B (I + E)^-1 r`
+//! solves `A d = r` for `r = b - A x`, so a solution lies within `||B|| ||r|| / (1 - ||E||)` of `x`. Dependent rows are
+//! accepted if elimination without division shows, exactly, that they follow from the others.
 
 use super::bound::dot;
 use crate::enclosure::{Enclosure, Number, norm};
 use crate::sets::{Affine, GivenRows, Matrix, Polyhedron};
 use crate::{Set, ops};
 
-/// Rows of a polyhedron within this of holding with equality, relative to their numbers, take part in the move onto the set.
+/// Rows of a polyhedron within this of equality, relative to their numbers, are solved as equations.
 const ACTIVE: f64 = 1e-9;
 
-/// The bound; NaN where none is found.
+/// Upper bound of the distance from `x` to the set; NaN if none is found.
 pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
     let rows = set.given();
     let chosen = set.independent_rows();
@@ -24,7 +24,7 @@ pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
     if residual.iter().all(|r| r.exactly() == Some(0.0)) {
         return 0.0;
     }
-    // Column k of B is the shortest solution of A z = e_k, about.
+    // Column k of B is approximately the shortest solution of A z = e_k.
     let columns: Vec<Vec<f64>> = (0..chosen.len()).map(|k| set.inverse_column(k)).collect();
     let mut off = Enclosure::ZERO;
     for (i, &row) in chosen.iter().enumerate() {
@@ -34,7 +34,8 @@ pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
         }
     }
     let all: Vec<Enclosure> = columns.concat().into_iter().map(Enclosure::exact).collect();
-    // Frobenius norms bound both operators; the part of B that acts on r is bounded by B r itself, which is much shorter.
+    // Frobenius norms bound both operator norms. The leading term is bounded by B r itself, which is much shorter than
+    // ||B|| ||r||.
     let deviation = off.size().sqrt().next_up();
     if !(deviation < 0.5) {
         return f64::NAN;
@@ -49,8 +50,8 @@ pub(super) fn from_affine(set: &Affine, x: &[f64]) -> f64 {
     if bound.is_finite() { bound } else { f64::NAN }
 }
 
-/// A bound of the distance to a polyhedron: the rows that hold (nearly) with equality are solved as equations, and all others must hold
-/// wherever that leads. NaN where none is found.
+/// Upper bound of the distance to a polyhedron. The rows that hold nearly with equality are solved as equations, and
+/// all other rows must hold at every point within the distance found. NaN if no bound is found.
 pub(super) fn from_polyhedron(set: &Polyhedron, x: &[f64]) -> f64 {
     let rows = set.given();
     let slack = |i: usize| Enclosure::exact(rows.b[i]) - dot(rows.a.row(i), x);
@@ -70,14 +71,14 @@ pub(super) fn from_polyhedron(set: &Polyhedron, x: &[f64]) -> f64 {
     if !distance.is_nan() && free.into_iter().all(holds) { distance } else { f64::NAN }
 }
 
-/// Whether row `i` is row `j` times 1 or -1, right-hand side included.
+/// True if row `i` is row `j` times `sign` (1 or -1), including the right-hand side.
 fn is_multiple(rows: &GivenRows, i: usize, j: usize, sign: f64) -> bool {
     let equal = rows.a.row(i).iter().zip(rows.a.row(j)).all(|(a, b)| *a == sign * b);
     equal && rows.b[i] == sign * rows.b[j]
 }
 
-/// Whether every row that was left out is, exactly, a consequence of the chosen ones: elimination by cross multiplication, every step of
-/// which must be exact.
+/// True if every row that was left out is, exactly, a consequence of the chosen ones. Uses elimination by cross
+/// multiplication, in which every step must be exact.
 fn dependent_rows_follow(rows: &GivenRows, chosen: &[usize]) -> bool {
     let extended = |i: usize| -> Vec<Enclosure> {
         rows.a.row(i).iter().chain([&rows.b[i]]).map(|v| Enclosure::exact(*v)).collect()
@@ -109,7 +110,7 @@ fn reduced(mut row: Vec<Enclosure>, echelon: &[(usize, Vec<Enclosure>)]) -> Vec<
     row
 }
 
-/// The largest entry that is known not to be 0.
+/// Index of the largest entry that is known to be non-zero.
 fn pivot(row: &[Enclosure]) -> Option<usize> {
     let mut best = None;
     for (j, v) in row.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Whether a point lies in its set, decided rigorously, and how a point that rounding left just outside is moved in.
+//! Rigorous test that a point lies in its set, and correction of points that rounding left just outside.
 
 use super::bound::dot;
 use super::distance::{from_affine, from_polyhedron};
@@ -6,7 +6,8 @@ use crate::enclosure::{Enclosure, Number, norm};
 use crate::sets::Polyhedron;
 use crate::{Real, Set, ops};
 
-/// A rigorous upper bound of the distance from the point to its set: 0 only if it is inside exactly; NaN where none is known.
+/// Rigorous upper bound of the distance from the point to its set. 0 only if the point is exactly inside; NaN if no
+/// bound is known.
 pub fn outside<R: Real>(set: &Set<R>, point: &[R]) -> f64 {
     if !ops::all_finite(point) {
         return f64::NAN;
@@ -53,7 +54,7 @@ fn leaf<R: Real>(set: &Set<R>, x: &[f64]) -> f64 {
         }
         Set::L1Ball(b) => {
             let total = Enclosure::dot(x.len(), |i| exact(x[i].abs()), |_| exact(1.0));
-            // The nearest point is at most as far as the l1 norm is too large.
+            // The distance is at most the excess of the l1 norm.
             distance(total - exact(b.radius()))
         }
         Set::Simplex(s) => simplex(s.scale(), x),
@@ -67,7 +68,7 @@ fn leaf<R: Real>(set: &Set<R>, x: &[f64]) -> f64 {
             if rows_hold(p, x, |_| true) {
                 return 0.0;
             }
-            // The distance to a polyhedron has no simple bound from its rows; a point inside that is near gives one.
+            // The rows give no simple bound of the distance to a polyhedron; a nearby point inside does.
             match nearest_inside(p, x) {
                 Some(z) if rows_hold(p, &z, |_| true) => {
                     let apart: Vec<Enclosure> = x.iter().zip(&z).map(|(x, z)| exact(*x) - exact(*z)).collect();
@@ -80,7 +81,7 @@ fn leaf<R: Real>(set: &Set<R>, x: &[f64]) -> f64 {
     }
 }
 
-/// Rounded up, at least 0.
+/// The upper end of the enclosure, at least 0.
 fn distance(v: Enclosure) -> f64 {
     if !v.is_known() {
         return f64::NAN;
@@ -89,8 +90,8 @@ fn distance(v: Enclosure) -> f64 {
     if high > 0.0 { high } else { 0.0 }
 }
 
-/// Raising negative entries to 0 and spreading what is missing in the sum leads to a point of the set (or, if too much has to be taken
-/// away, scaling does): the distance is at most the sum of both moves.
+/// Upper bound of the distance. Raising negative entries to 0 and then spreading the missing sum over all entries (or
+/// scaling, if the sum is too large) leads to a point of the set; the distance is at most the sum of both moves.
 fn simplex(scale: f64, x: &[f64]) -> f64 {
     let exact = Enclosure::exact;
     let negative: Vec<Enclosure> = x.iter().map(|x| exact(if *x < 0.0 { *x } else { 0.0 })).collect();
@@ -100,32 +101,32 @@ fn simplex(scale: f64, x: &[f64]) -> f64 {
     distance(clipped + missing.abs())
 }
 
-/// A point near `x` in which every row of the polyhedron holds exactly, equations aside.
+/// A point near `x` at which every row of the polyhedron, except equations, holds exactly.
 fn nearest_inside(set: &Polyhedron, x: &[f64]) -> Option<Vec<f64>> {
     let is_inside = |z: &[f64]| rows_hold(set, z, |row| !set.equations()[row]);
     if is_inside(x) {
         return Some(x.to_vec());
     }
-    // The projection satisfies a row to 1e-14: twice that is the first room sure to be enough.
+    // The projection satisfies a row to 1e-14, so a margin of 2e-14 is the first that is sure to be enough.
     let rooms = [0.0, 4e-16, 4e-15, 2e-14, 1e-13, 1e-11];
     rooms.into_iter().filter_map(|room| set.nearby_inside(x, room)).find(|z| is_inside(z))
 }
 
-/// Whether the only rows of the polyhedron that a point misses are equations, written as two opposite rows.
+/// True if the only violated rows are sides of equations, written as two opposite rows.
 pub(super) fn misses_equations_only<R: Real>(set: &Polyhedron, point: &[R]) -> bool {
     let x: Vec<f64> = point.iter().map(|v| v.to_f64()).collect();
     rows_hold(set, &x, |row| !set.equations()[row])
 }
 
-/// Whether the chosen rows of a polyhedron hold exactly.
+/// True if the chosen rows of a polyhedron hold exactly.
 fn rows_hold(set: &Polyhedron, x: &[f64], chosen: impl Fn(usize) -> bool) -> bool {
     let rows = set.given();
     let holds = |i: usize| (dot(rows.a.row(i), x) - Enclosure::exact(rows.b[i])).bounds().1 <= 0.0;
     (0..rows.b.len()).filter(|&i| chosen(i)).all(holds)
 }
 
-/// Moves a point that is outside by rounding into its set, as far as that is possible. A simplex and an affine set have no inside to
-/// move to; there the point is projected once more.
+/// Moves a point that is outside by rounding into its set, if possible. A simplex and an affine set have no interior,
+/// so there the point is projected once more.
 pub(crate) fn pull_inside<R: Real>(set: &Set<R>, point: &mut [R]) {
     match set {
         Set::Product(product) => {
@@ -154,7 +155,7 @@ pub(crate) fn pull_inside<R: Real>(set: &Set<R>, point: &mut [R]) {
     }
 }
 
-/// Shorter and shorter of the length from a point that is surely inside, until the point is.
+/// Shortens the vector from a point that is surely inside until the point is inside.
 fn shrink<R: Real>(set: &Set<R>, point: &mut [R]) {
     if outside(set, point) == 0.0 {
         return;

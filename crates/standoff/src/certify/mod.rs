@@ -1,8 +1,9 @@
-//! The certificate of a pair: [`certify`] measures it from scratch, [`verify()`] holds a claim against it.
+//! The certificate of a pair: [`certify`] measures it from scratch, [`verify()`] checks a claim.
 //!
-//! The upper bounds of X and Y are those of a multiplier (`docs/proofs.md`), evaluated with outward rounding, so that neither
-//! ill-conditioned sets nor a failed search can make them too small. If the game bounds the errors of its gradients (formulas do), the
-//! bounds hold for the exact gradients and the proof is [`Proof::Rigorous`]; otherwise they hold for the gradients as computed.
+//! The upper bounds of X and Y come from multipliers (`docs/proofs.md`) and are evaluated with outward rounding, so
+//! neither ill-conditioned sets nor a failed search can make them too small. If the game bounds the errors of its
+//! gradients (formulas do), the bounds hold for the exact gradients and the proof is [`Proof::Rigorous`]; otherwise
+//! they hold for the gradients as computed.
 
 mod bound;
 mod distance;
@@ -28,14 +29,15 @@ use crate::radius::resolve_or_nan;
 use crate::{Certificate, Error, Game, Gap, Need, Point, Proof, Real, Set};
 use multipliers::PathProof;
 
-/// Rounds of choosing slopes at kinks and multipliers in turn.
+/// Number of rounds of choosing slopes at kinks and multipliers in turn.
 const ROUNDS: usize = 4;
-/// How far outside its set, relative to the size of the set, a point of a simplex or an affine set may be by rounding: in units of
-/// the rounding of its numbers. 1e-12 for `f64`.
+/// Largest distance, relative to the size of the set, by which rounding may leave a point outside a simplex or an
+/// affine set, in units of the unit roundoff: 1e-12 for `f64`.
 const OUTSIDE_UNITS: f64 = 9e3;
 
-/// X and Y of a pair, measured from scratch with the best bounds there are. Wrong lengths panic; a radius that is not positive (or
-/// infinite where a set is unbounded), and a value or gradient that is not finite, make the bounds NaN, which prove nothing.
+/// Measures X and Y of a pair from scratch, with the tightest bounds available. Panics on wrong lengths. The bounds are
+/// NaN, which proves nothing, if a value or gradient is not finite or the radius is not positive (or is infinite while
+/// a set is unbounded).
 ///
 /// ```
 /// use standoff::formula::FormulaGame;
@@ -52,31 +54,33 @@ pub fn certify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f
     Certifier::new(resolve_or_nan(game, radius)).certify(game, point).certificate
 }
 
-/// A certificate with everything that it rests on: what a proof file holds.
+/// A certificate with everything it is based on. Proof files store it.
 #[derive(Debug, Clone)]
 pub struct Evidence {
     /// `f` at the pair.
     pub value: f64,
     /// The certificate.
     pub certificate: Certificate,
-    /// What proves the bound of X, set by set; absent where a set is known by its projection alone.
+    /// Multipliers that prove the bound of X, set by set; absent if a set is known only by its projection.
     pub x: Option<Vec<Multiplier>>,
-    /// What proves the bound of Y.
+    /// Multipliers that prove the bound of Y.
     pub y: Option<Vec<Multiplier>>,
     /// The slopes used at kinks that are met exactly.
     pub slopes: Slopes,
-    /// What rounding of the game's own gradients costs the bounds of X and Y, as enclosed or as stated; 0 where that is not known.
+    /// Share of the bounds of X and Y that comes from rounding in the game's gradients, as enclosed or as stated; 0 if
+    /// unknown.
     pub rounding: f64,
-    /// Whether a bound covers several slopes of a kink.
+    /// True if a bound covers several slopes of a kink.
     pub at_kink: bool,
 }
 
-/// As [`certify`], with the evidence.
+/// Same as [`certify`], and returns the evidence.
 pub fn evidence<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Evidence {
     Certifier::new(resolve_or_nan(game, radius)).certify(game, point)
 }
 
-/// The certificate of a pair whose value and gradients are at hand, taken as they are: for games where computing them again is dear.
+/// Certificate of a pair from a given value and given gradients, taken as computed. For games where computing them
+/// again is expensive.
 pub fn with_gradients<G: Game + ?Sized>(
     game: &G,
     point: &Point<G::Real>,
@@ -87,13 +91,14 @@ pub fn with_gradients<G: Game + ?Sized>(
     Certifier::new(resolve_or_nan(game, radius)).as_measured(game, point, value, gradients).certificate
 }
 
-/// As [`evidence`], but the cheaper enclosures are tried first: they are enough if they prove `goal`. A run does this at every candidate.
+/// Same as [`evidence`], but tries the cheaper enclosures first and keeps them if they prove `goal`. Runs do this at
+/// every candidate.
 pub fn evidence_for<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64, goal: f64) -> Evidence {
     let mut certifier = Certifier::new(resolve_or_nan(game, radius));
     certifier.with_goal(game, point, goal).unwrap_or_else(|| certifier.certify(game, point))
 }
 
-/// Checks that a pair fits a game: lengths and finite numbers. For points that come from outside.
+/// Checks that a pair has the right lengths and finite numbers. For points from outside the program.
 pub fn check_point<G: Game + ?Sized>(game: &G, point: &Point<G::Real>) -> Result<(), Error> {
     for (player, v, set) in [("x", &point.x, game.x_set()), ("y", &point.y, game.y_set())] {
         if v.len() != set.dim() {
@@ -106,7 +111,7 @@ pub fn check_point<G: Game + ?Sized>(game: &G, point: &Point<G::Real>) -> Result
     Ok(())
 }
 
-/// Measures pairs of one game; keeps the scratch space that takes.
+/// Measures pairs of one game and keeps the scratch space.
 pub(crate) struct Certifier<R> {
     radius: f64,
     gauge: Gauge<R>,
@@ -125,7 +130,7 @@ impl<R: Real> Certifier<R> {
         Self { radius, gauge: Gauge::new(radius) }
     }
 
-    /// The certificate of a pair, from scratch.
+    /// Certificate of a pair, measured from scratch.
     pub(crate) fn certify<G: Game<Real = R> + ?Sized>(&mut self, game: &mut G, z: &Point<R>) -> Evidence {
         assert_eq!((z.x.len(), z.y.len()), (game.x_set().dim(), game.y_set().dim()));
         if let Some(enclosed) = game.enclose(z, Precision::Double, &Slopes::default()) {
@@ -139,8 +144,8 @@ impl<R: Real> Certifier<R> {
         self.as_measured(game, z, value, (&gx, &gy))
     }
 
-    /// The certificate of a pair whose gradients can be enclosed: by the cheaper enclosures if they prove the goal. `None` for a game
-    /// without enclosures.
+    /// Certificate of a pair with enclosed gradients; the cheaper enclosures are kept if they prove the goal. `None`
+    /// for a game without enclosures.
     pub(crate) fn with_goal<G: Game<Real = R> + ?Sized>(
         &mut self,
         game: &mut G,
@@ -156,7 +161,7 @@ impl<R: Real> Certifier<R> {
         Some(self.with_enclosures(game, z, double, Precision::Double))
     }
 
-    /// With gradients as the game computed them, plus the error that it states.
+    /// Certificate from gradients as the game computed them, plus the error that the game states.
     pub(crate) fn as_measured<G: Game<Real = R> + ?Sized>(
         &mut self,
         game: &G,
@@ -171,14 +176,14 @@ impl<R: Real> Certifier<R> {
         Evidence { rounding, ..assemble(value, Proof::AsComputed, self.radius, (x, y)) }
     }
 
-    /// One player's gap for a gradient taken as it is.
+    /// One player's gap for a gradient taken as computed.
     fn given(&mut self, set: &Set<R>, point: &[R], gradient: &[R], side: Side, error: f64) -> Half {
         let sign = if side == Side::Min { 1.0 } else { -1.0 };
         let g: Vec<f64> = gradient.iter().map(|g| sign * g.to_f64()).collect();
         let enclosed: Vec<Enclosure> = g.iter().map(|g| Enclosure::exact(*g)).collect();
         let mut half = self.half(set, point, &g, &enclosed);
         if half.multipliers.is_none() {
-            // A set that is known by its projection: the bound of the path, as computed.
+            // A set that is known only by its projection: use the bound of the path, as computed.
             half.gap = self.gauge.measure(set, point, gradient, side, Ask::Exact);
         }
         if error > 0.0 {
@@ -221,7 +226,7 @@ impl<R: Real> Certifier<R> {
         let rigorous = x.multipliers.is_some() && y.multipliers.is_some();
         let proof = if rigorous { Proof::Rigorous } else { Proof::AsComputed };
         let mut evidence = assemble(value, proof, self.radius, (x, y));
-        // Asked for only where something is not proven, and that is decided with the better enclosures.
+        // Used only where something is not proven, and that is decided with the better enclosures.
         if precision == Precision::Double {
             evidence.rounding = self.rounding(game, z, &at_hand);
         }
@@ -229,7 +234,7 @@ impl<R: Real> Certifier<R> {
         evidence
     }
 
-    /// How far the gradients that the game computes are from the enclosed ones, times the radius.
+    /// Distance between the gradients that the game computes and the enclosed ones, times the radius.
     fn rounding<G: Game<Real = R> + ?Sized>(&self, game: &mut G, z: &Point<R>, enclosed: &EnclosedGradients) -> f64 {
         let (mut gx, mut gy) = (vec![R::default(); z.x.len()], vec![R::default(); z.y.len()]);
         game.fix(&z.x, Need::Gradients);
@@ -258,13 +263,14 @@ impl<R: Real> Certifier<R> {
         half
     }
 
-    /// The gap of a gradient whose sign is that of a minimising player. Its middle `g` serves to find multipliers.
+    /// The gap for an enclosed gradient with the sign of a minimising player. Its midpoint `g` is used to find
+    /// multipliers.
     fn half(&mut self, set: &Set<R>, point: &[R], g: &[f64], enclosed: &[Enclosure]) -> Half {
         let outside = outside(set, point);
         let unknown = Half { gap: Gap::UNKNOWN, multipliers: None, slopes: Vec::new(), outside };
         let usable = self.radius > 0.0 && self.radius.is_finite() && crate::ops::all_finite(point);
         if !usable || !crate::ops::all_finite(g) {
-            // Without multipliers a set of one's own would be measured again.
+            // Without multipliers a custom set would be measured again.
             return Half { multipliers: multipliers::zeros(set), ..unknown };
         }
         let Some(zeros) = multipliers::zeros(set) else { return unknown };
@@ -272,13 +278,13 @@ impl<R: Real> Certifier<R> {
         let mut best = (bound::upper(set, &x, enclosed, &zeros, self.radius), zeros);
         let mut lower = 0.0;
         if best.0 > 0.0 {
-            // The gauge wants the set in its own kind of number; the path is the same.
+            // The gauge needs the gradient in the number type of the set; the path is the same.
             let stored: Vec<R> = g.iter().map(|g| R::from_f64(*g)).collect();
             let gap = self.gauge.measure(set, point, &stored, Side::Min, Ask::Exact);
             lower = if gap.lower > 0.0 { gap.lower } else { 0.0 };
             let (tau, rows, unit) = self.gauge.proof();
             let mut path = PathProof { tau: tau / unit, rows, unit };
-            // A point that is clearly outside is not measured by the gauge.
+            // The gauge does not measure a point that is clearly outside.
             let found = if gap.upper.is_nan() { None } else { multipliers::all(set, &x, g, &mut path) };
             if let Some(found) = found {
                 let upper = bound::upper(set, &x, enclosed, &found, self.radius);
@@ -295,7 +301,7 @@ impl<R: Real> Certifier<R> {
         Half { gap, multipliers: Some(best.1), slopes: Vec::new(), outside }
     }
 
-    /// Slopes that make the bound smaller, for the multipliers at hand.
+    /// Slopes that make the bound smaller for the current multipliers.
     fn better_slopes(
         &mut self,
         set: &Set<R>,
@@ -316,7 +322,7 @@ fn not_negative(v: f64) -> f64 {
     if v < 0.0 { 0.0 } else { v }
 }
 
-/// Both halves as one certificate.
+/// Joins both halves to one certificate.
 fn assemble(value: f64, proof: Proof, radius: f64, (x, y): (Half, Half)) -> Evidence {
     let known = value.is_finite();
     let gap = |half: &Half| if known { half.gap } else { Gap::UNKNOWN };
@@ -325,12 +331,12 @@ fn assemble(value: f64, proof: Proof, radius: f64, (x, y): (Half, Half)) -> Evid
     Evidence { value, certificate, x: x.multipliers, y: y.multipliers, slopes, rounding: 0.0, at_kink: false }
 }
 
-/// Whether a point may count as a point of its set: exactly inside, or within rounding of a simplex or an affine set.
+/// True if a point counts as a point of its set: exactly inside, or within rounding of a simplex or an affine set.
 pub fn is_inside<R: Real>(set: &Set<R>, point: &[R]) -> bool {
     is_admissible(set, point, outside(set, point))
 }
 
-/// As [`is_inside`], with the distance at hand.
+/// Same as [`is_inside`], for a distance that is already known.
 pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) -> bool {
     if outside == 0.0 {
         return true;
@@ -344,7 +350,7 @@ pub(crate) fn is_admissible<R: Real>(set: &Set<R>, point: &[R], outside: f64) ->
         Set::Simplex(s) => outside <= share * s.scale() && point.iter().all(|v| v.to_f64() >= 0.0),
         Set::Affine(_) => outside <= share * crate::ops::norm(point),
         Set::Polyhedron(p) => outside <= share * crate::ops::norm(point) && inside::misses_equations_only(p, point),
-        // Known by its projection: the projection is checked elsewhere.
+        // Only the projection is known; `projection.rs` tests it.
         Set::Custom(custom) => outside <= custom.accuracy() + share * (1.0 + crate::ops::norm(point)),
         _ => false,
     }

@@ -1,28 +1,30 @@
-//! The vectors `n` of a proof: for each set of a product, in closed form from the place on the path where the bound was found.
+//! The vectors `n` of a proof, for each factor of a product, in closed form from the path parameter of the bound.
 //!
-//! At the path parameter tau the step is `s = P(x - tau g) - x`, and `n = -g - s/tau` is normal to the set at `x + s`. Errors of `n` only
-//! loosen the bound, and to first order not even that: at the right tau the bound is stationary in every direction in which it is smooth.
+//! At the path parameter tau the step is `s = P(x - tau g) - x`, and `n = -g - s/tau` is normal to the set at `x + s`.
+//! Errors of `n` only loosen the bound, and only to second order: at the right tau the bound is stationary in every
+//! direction in which it is smooth.
 
 use crate::sets::{Affine, Ball, BoxSet, Halfspace};
 use crate::{ConvexSet, Real, Set, ops};
 
-/// What proves a bound on one set: see the table in `docs/proofs.md`.
+/// A vector or multipliers that prove a bound on one set: see the table in `docs/proofs.md`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Multiplier {
     /// The vector `n` itself.
     Vector(Vec<f64>),
-    /// Multipliers of the rows as given: `n = A^T l`.
+    /// Multipliers `l` of the rows as given: `n = A^T l`.
     Rows(Vec<f64>),
 }
 
-/// The path parameter of the bound, the multipliers of polyhedra's rows at hand, and what they are to be multiplied by.
+/// The path parameter of the bound, the multipliers of the polyhedra's rows, and the factor to multiply these by.
 pub(super) struct PathProof<'a> {
     pub(super) tau: f64,
     pub(super) rows: &'a [f64],
     pub(super) unit: f64,
 }
 
-/// Multipliers for every set of a product, in the order of the coordinates. `None` if a set is known by its projection alone.
+/// Multipliers for every factor of a product, in the order of the coordinates. `None` if a set is known only by its
+/// projection.
 pub(super) fn all<R: Real>(set: &Set<R>, x: &[f64], g: &[f64], path: &mut PathProof<'_>) -> Option<Vec<Multiplier>> {
     if let Set::Product(product) = set {
         let mut out = Vec::new();
@@ -51,7 +53,7 @@ pub(super) fn all<R: Real>(set: &Set<R>, x: &[f64], g: &[f64], path: &mut PathPr
     }])
 }
 
-/// The same shape with nothing but zeros: the bound `radius ||g||`.
+/// Multipliers of the same shape that are all zero: they prove the bound `radius ||g||`.
 pub(super) fn zeros<R: Real>(set: &Set<R>) -> Option<Vec<Multiplier>> {
     Some(match set {
         Set::Product(product) => {
@@ -69,7 +71,7 @@ pub(super) fn zeros<R: Real>(set: &Set<R>) -> Option<Vec<Multiplier>> {
     })
 }
 
-/// Where the room of a coordinate ends, `n_i` takes up the rest of the gradient.
+/// Where a bound stops the coordinate, `n_i` cancels the rest of the gradient.
 fn boxed<R: Real>(set: &BoxSet<R>, x: &[f64], g: &[f64], tau: f64) -> Vec<f64> {
     let entry = |i: usize| {
         let room = if g[i] > 0.0 { x[i] - set.lower()[i].to_f64() } else { set.upper()[i].to_f64() - x[i] };
@@ -80,7 +82,7 @@ fn boxed<R: Real>(set: &BoxSet<R>, x: &[f64], g: &[f64], tau: f64) -> Vec<f64> {
     (0..x.len()).map(entry).collect()
 }
 
-/// `n` points along `v = x - c - tau g`, with the length that `v` is outside, over tau.
+/// `n` points along `v = x - c - tau g`; its length is the distance of `v` from the ball divided by tau.
 fn ball<R: Real>(set: &Ball<R>, x: &[f64], g: &[f64], tau: f64) -> Vec<f64> {
     if tau.is_infinite() {
         return g.iter().map(|g| -g).collect();
@@ -95,21 +97,21 @@ fn ball<R: Real>(set: &Ball<R>, x: &[f64], g: &[f64], tau: f64) -> Vec<f64> {
     v.into_iter().map(|v| factor * v).collect()
 }
 
-/// The simplex and the l1 ball: `n_i = min(c, v_i)` or `clamp(v_i, -c, c)` with `v = x/tau - g` and the level `c` of the projection of
-/// `tau v`.
+/// The simplex and the l1 ball: `n_i = min(c, v_i)` or `clamp(v_i, -c, c)`, where `v = x/tau - g` and `c` is the
+/// threshold of the projection of `tau v`, divided by tau.
 fn shrunk(set: &dyn ConvexSet<f64>, x: &[f64], g: &[f64], tau: f64, both_sides: bool) -> Vec<f64> {
     if tau.is_infinite() {
         return g.iter().map(|g| -g).collect();
     }
     if tau == 0.0 {
-        // The bound of the start of the path: the part of the gradient that a step along a simplex can feel is g less its mean.
+        // The bound at the start of the path. A step along a simplex has a zero sum, so only g minus its mean matters.
         let mean = if both_sides { 0.0 } else { ops::sum_of(g.len(), |i| g[i] / g.len() as f64) };
         return vec![-mean; g.len()];
     }
     let v: Vec<f64> = (0..x.len()).map(|i| x[i] - tau * g[i]).collect();
     let mut z = v.clone();
     set.project(&mut z);
-    // The entry that keeps most shows the level with the fewest digits lost.
+    // The entry with the largest value after projection gives the threshold with the fewest digits lost.
     let mut most = 0;
     for i in 1..z.len() {
         if z[i].abs() > z[most].abs() {
@@ -130,7 +132,7 @@ fn shrunk(set: &dyn ConvexSet<f64>, x: &[f64], g: &[f64], tau: f64, both_sides: 
     v.into_iter().map(entry).collect()
 }
 
-/// One multiplier: what the gradient presses against the plane beyond the room there is.
+/// The multiplier of a half-space: the pressure of the gradient against the plane beyond the slack.
 fn plane<R: Real>(set: &Halfspace<R>, x: &[f64], g: &[f64], tau: f64) -> f64 {
     let length = set.normal_length();
     let unit: Vec<f64> = set.normal().iter().map(|a| a.to_f64() / length).collect();
@@ -153,7 +155,7 @@ pub(super) fn affine(set: &Affine, g: &[f64]) -> Vec<f64> {
     l
 }
 
-/// The vector `n` that multipliers stand for, rounded.
+/// The vector `n` of the multipliers, rounded.
 pub(super) fn vector<R: Real>(set: &Set<R>, multipliers: &[Multiplier], dim: usize) -> Option<Vec<f64>> {
     let (mut n, mut at, mut rest) = (vec![0.0; dim], 0, multipliers);
     fill(set, &mut n, &mut at, &mut rest)?;

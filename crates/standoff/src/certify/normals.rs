@@ -1,5 +1,5 @@
-//! Vectors `n` that are normal to a set at a point, up to rounding, and make `||g + n||` small: the projection of `-g` onto the normal
-//! cone. With `v = -g`:
+//! Vectors `n` that are normal to a set at a point, up to rounding, and make `||g + n||` small: the projection of `v =
+//! -g` onto the normal cone.
 //!
 //! | set | normal cone at x | its element nearest to v |
 //! |---|---|---|
@@ -12,14 +12,15 @@
 //! | affine | `A^T l` | least squares |
 //! | polyhedron | `A^T l`, `l >= 0`, 0 where a row has room | least squares with `l >= 0`: a projection onto a cone |
 //!
-//! Strictly inside every cone is 0, so the distance from it jumps at the border. A constraint counts as met with equality if it is
-//! within `share` of the size of its numbers; the support of `n` (`bound.rs`) says what that costs.
+//! Strictly inside every set the normal cone is {0}, so the residual jumps at the border. A constraint counts as active
+//! if it is within `share` of equality, relative to its numbers; the support of `n` (`bound.rs`) measures the error
+//! this makes.
 
 use super::multipliers::{Multiplier, affine};
 use crate::sets::{Ball, BoxSet, Halfspace, Matrix, Polyhedron};
 use crate::{Real, Set, ops};
 
-/// Normal vectors for every set of a product. `None` if a set is known by its projection alone.
+/// Normal vectors for every factor of a product. `None` if a set is known only by its projection.
 pub(super) fn all<R: Real>(set: &Set<R>, x: &[f64], g: &[f64], share: f64) -> Option<Vec<Multiplier>> {
     if let Set::Product(product) = set {
         let mut out = Vec::new();
@@ -87,7 +88,7 @@ fn cross(radius: f64, x: &[f64], g: &[f64], share: f64) -> Vec<f64> {
     (0..x.len()).map(entry).collect()
 }
 
-/// The mean of the entries that are not held and of those held ones that are above it.
+/// The mean of the entries that are not held and of those held entries that are above it.
 fn level(entries: impl Iterator<Item = (f64, bool)>) -> f64 {
     let (mut sum, mut count, mut held) = (0.0, 0.0, Vec::new());
     for (v, is_held) in entries {
@@ -116,7 +117,7 @@ fn plane<R: Real>(set: &Halfspace<R>, x: &[f64], g: &[f64], share: f64) -> f64 {
     if met && l > 0.0 && l.is_finite() { l } else { 0.0 }
 }
 
-/// The step nearest to `v` along which no active row rises is the projection of `v` onto a cone, and what is taken off is normal.
+/// The projection of `v` onto the cone of directions along which no active row increases; the removed part is normal.
 fn polyhedron(set: &Polyhedron, x: &[f64], g: &[f64], share: f64) -> Option<Vec<f64>> {
     let size = ops::norm(x);
     let room = |i: usize| set.rhs()[i] - ops::dot(set.rows().row(i), x);

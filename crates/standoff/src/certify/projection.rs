@@ -1,12 +1,12 @@
-//! Tests of the projection of a set of one's own. `z = P(v)` is the nearest point of a convex set exactly if `<v - z, w - z> <= 0` for
-//! every `w` of the set. The points `w` that the projection produces itself are enough to find most mistakes; others show when the same
-//! point is projected twice, or when the middle of two points of the set is not in the set.
+//! Tests of the projection of a custom set. `z = P(v)` is the nearest point of a convex set if and only if `<v - z, w -
+//! z> <= 0` for every `w` of the set. Using points `w` that the projection itself returns finds most mistakes.
+//! Projecting the same point twice, and the midpoint of two points of the set, finds others.
 
 use crate::{ConvexSet, Error, Game, Need, Point, Real, Set, ops};
 
-/// Violations up to this, relative to the numbers compared, are put down to rounding (for `f64`).
+/// Violations up to this, relative to the numbers compared and in units of roundoff, are attributed to rounding.
 const TOLERANCE_UNITS: f64 = 1e7;
-/// Coordinates along which points are tried.
+/// Number of coordinates along which points are tested.
 const MOST_COORDINATES: usize = 16;
 /// Steps along a coordinate, in units of the radius.
 const STRIDES: [f64; 6] = [-3.0, -0.7, -0.04, 0.001, 0.3, 2.0];
@@ -14,12 +14,12 @@ const STRIDES: [f64; 6] = [-3.0, -0.7, -0.04, 0.001, 0.3, 2.0];
 const DIAGONALS: usize = 8;
 /// Steps along the path of the measurement, in units of the radius.
 const PATH: [f64; 4] = [0.01, 0.2, 1.0, 5.0];
-/// Up to this many points the middles of all pairs are tried.
+/// Up to this many points, the midpoints of all pairs are tested.
 const ALL_PAIRS: usize = 48;
-/// Beyond this dimension fewer points are tried: all pairs of points are compared.
+/// Above this dimension fewer points are tested, because all pairs of points are compared.
 const LARGE: usize = 20_000;
 
-/// Tries the projections of all sets that are known by nothing else, around a pair and over steps of length `radius`. An error if a
+/// Tests the projections of all custom sets around a pair, over steps of length `radius`. Returns an error if a
 /// projection contradicts itself.
 pub fn check_projections<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, radius: f64) -> Result<(), Error> {
     if !has_custom(game.x_set()) && !has_custom(game.y_set()) {
@@ -33,7 +33,8 @@ pub fn check_projections<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, rad
     check_projections_along(game, z, (&gx, &gy), radius)
 }
 
-/// As [`check_projections`]. The gradients give the directions of the measurement; they need not be those of exactly this pair.
+/// Same as [`check_projections`]. The gradients give the directions of the measurement; they may belong to a nearby
+/// pair.
 pub(crate) fn check_projections_along<G: Game + ?Sized>(
     game: &G,
     z: &Point<G::Real>,
@@ -65,7 +66,7 @@ fn check<R: Real>(set: &Set<R>, (point, g): (&[R], &[R]), radius: f64, player: &
     }
 }
 
-/// A projection and the points that it is tried on.
+/// A projection and the points it is tested on.
 struct Tried<'s, R: Real> {
     set: &'s dyn ConvexSet<R>,
     aims: Vec<Vec<R>>,
@@ -78,14 +79,14 @@ impl<R: Real> Tried<'_, R> {
         z
     }
 
-    /// What two results may differ by: each may be off by the stated accuracy.
+    /// Largest difference of two results that is allowed: each may be off by the stated accuracy.
     fn allowed(&self, size: f64) -> f64 {
         2.0 * self.set.accuracy() + TOLERANCE_UNITS * R::UNIT_ROUNDOFF * size
     }
 
-    /// The first contradiction, in words, as an error.
+    /// The first contradiction, as an error message.
     fn contradiction(mut self) -> Result<(), String> {
-        // A result that is not finite at the pair itself is reported by the measurement; one elsewhere says nothing about the others.
+        // A non-finite result at the pair itself is reported by the measurement; one elsewhere proves no mistake.
         let pairs = std::mem::take(&mut self.aims).into_iter().map(|v| (self.project(&v), v));
         let (landed, aims): (Vec<_>, Vec<_>) = pairs.filter(|(z, _)| ops::all_finite(z)).unzip();
         self.aims = aims;
@@ -94,7 +95,7 @@ impl<R: Real> Tried<'_, R> {
         self.aims.iter().zip(&landed).try_for_each(|(v, z)| self.is_nearest(v, z, &landed))
     }
 
-    /// The same point gives the same result, in any order, and a projected point stays where it is.
+    /// Projecting a point again gives the same result, in any order, and a projected point is not moved.
     fn repeats(&self, landed: &[Vec<R>]) -> Result<(), String> {
         for (v, z) in self.aims.iter().zip(landed).rev() {
             let allowed = self.allowed(ops::norm(v) + ops::norm(z));
@@ -110,7 +111,7 @@ impl<R: Real> Tried<'_, R> {
         Ok(())
     }
 
-    /// A convex set contains the middle of two of its points. All pairs are tried if there are few.
+    /// A convex set contains the midpoint of two of its points. All pairs are tested if there are few.
     fn middles_stay(&self, landed: &[Vec<R>]) -> Result<(), String> {
         let n = landed.len();
         let farthest = if n <= ALL_PAIRS { n } else { 5 };
@@ -129,7 +130,7 @@ impl<R: Real> Tried<'_, R> {
         Ok(())
     }
 
-    /// No other point of the set is nearer to `v` than `z` is.
+    /// No other point of the set is nearer to `v` than `z`.
     fn is_nearest(&self, v: &[R], z: &[R], landed: &[Vec<R>]) -> Result<(), String> {
         let out = ops::distance(v, z);
         let allowed = self.allowed(ops::norm(v) + ops::norm(z));
@@ -150,7 +151,8 @@ impl<R: Real> Tried<'_, R> {
     }
 }
 
-/// Points around the pair: itself, steps along coordinates and diagonals, and along the path of the measurement to either side.
+/// Test points: the pair itself, steps along coordinates and diagonals, and steps along the path of the measurement in
+/// both directions.
 fn aims<R: Real>(point: &[R], g: &[R], radius: f64) -> Vec<Vec<R>> {
     let n = point.len();
     let mut all = vec![point.to_vec()];

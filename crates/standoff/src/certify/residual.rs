@@ -1,28 +1,32 @@
-//! The normal-cone residual `R_x = dist(0, grad_x f + N_X(x))`, and `R_y` with `-grad_y f`: what papers since 2020 report.
+//! The normal-cone residual `R_x = dist(0, grad_x f + N_X(x))`, and `R_y` with `-grad_y f`, which papers since 2020
+//! report.
+//! most papers since 2020.
 //!
-//! What is printed is `||g + n||` of one vector `n`, so it is an upper bound. Strictly inside the set the normal cone is 0 alone and
-//! `R_x = ||g||`; on the border it drops, however small the distance. A point that rounding leaves just inside would therefore have
-//! a meaningless residual. So `n` need only be normal up to a `slack`: `<n, z - x> <= slack` for every z of the set, with `slack = 0` if
-//! n is normal at x exactly. Both numbers together prove `X_r <= r R_x + slack` for every radius r.
+//! The reported number is `||g + n||` for one vector `n`, so it is an upper bound. Strictly inside the set the normal
+//! cone is {0} and `R_x = ||g||`; on the border the residual drops, however small the distance. A point that rounding
+//! leaves just inside would therefore have a meaningless residual. So `n` need only be normal up to a `slack`: `<n, z -
+//! x> <= slack` for every z of the set, with `slack = 0` if n is exactly normal at x. Both numbers together prove `X_r
+//! <= r R_x + slack` for every radius r.
 
 use super::{Certifier, OUTSIDE_UNITS, bound, normals};
 use crate::enclosure::{EnclosedGradient, Enclosure, Number, Precision, Slopes};
 use crate::{Game, Need, Point, Proof, Real, Set, ops};
 
-/// One player's residual: a vector `n` exists with `||g + n|| <= norm` and `<n, z - x> <= slack` for every point z of the set.
+/// Residual of one player: some vector `n` has `||g + n|| <= norm` and `<n, z - x> <= slack` for every point z of the
+/// set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residual {
-    /// An upper bound of the distance from `-g` to the normal cone, if `slack` is 0 (or of the size of rounding errors).
+    /// Upper bound of the distance from `-g` to the normal cone, if `slack` is 0 (or of the size of rounding errors).
     pub norm: f64,
-    /// How far `n` is from being normal: 0 if it is exactly.
+    /// Largest value of `<n, z - x>`: 0 if `n` is exactly normal.
     pub slack: f64,
 }
 
 impl Residual {
-    /// Nothing is known.
+    /// Both numbers are NaN.
     pub const UNKNOWN: Self = Self { norm: f64::NAN, slack: f64::NAN };
 
-    /// `radius norm + slack`, rounded up: no step of length at most `radius` gains more to first order.
+    /// `radius norm + slack`, rounded up: no step of length at most `radius` has a larger first-order gain.
     pub fn gain(&self, radius: f64) -> f64 {
         ((radius * self.norm).next_up() + self.slack).next_up()
     }
@@ -31,11 +35,11 @@ impl Residual {
 /// The residuals of a pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residuals {
-    /// Of the minimising player; `None` where a set is known by its projection alone.
+    /// Residual of the minimising player; `None` if its set is known only by its projection.
     pub x: Option<Residual>,
-    /// Of the maximising player.
+    /// Residual of the maximising player.
     pub y: Option<Residual>,
-    /// Whether they hold for the exact gradients or for the gradients as computed.
+    /// States which gradients they hold for: exact or as computed.
     pub proof: Proof,
 }
 
@@ -46,7 +50,7 @@ pub struct Residuals {
 /// use standoff::formula::FormulaGame;
 /// use standoff::Point;
 ///
-/// // The gradient 2 in x presses against the lower side of its box; y has a slope of 0.5 and room to move.
+/// The gradient 2 in x presses against the lower side of its box; y has a slope of 0.5 and room to move.
 /// let text = "objective = \"2*x + 0.5*y\"\n[min.x]\nlower = 0\nupper = 1\n[max.y]\nlower = 0\nupper = 1\n";
 /// let mut game = FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}")))?;
 /// let found = residuals(&mut game, &Point::new(&[0.0], &[0.25]));
@@ -66,12 +70,13 @@ pub fn residuals<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>) -> Residual
     Residuals { x, y, proof }
 }
 
-/// The value and both gradients, as a minimising player's: enclosed if the game can do that, else as computed.
+/// The value and both gradients with the sign of a minimising player: enclosed if the game supports that, otherwise as
+/// computed.
 fn gradients<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>) -> (f64, Vec<Enclosure>, Vec<Enclosure>, Proof) {
     let opposite = |g: &EnclosedGradient| g.entries.iter().map(|e| e.negated()).collect();
     if let Some(mut first) = game.enclose(z, Precision::Double, &Slopes::default()) {
         if !(first.x.free.is_empty() && first.y.free.is_empty()) {
-            // Which slope of a kink to use is the certificate's choice.
+            // Use the slopes at kinks that the certificate chose.
             let slopes = Certifier::new(1.0).certify(game, z).slopes;
             first = game.enclose(z, Precision::Double, &slopes).unwrap_or(first);
         }

@@ -1,21 +1,22 @@
-//! The choice of slopes at kinks that are met exactly and harmless: the gradient is `g(p) = g + sum_k p_k d_k` with the numbers `p` of all
-//! slopes in the product of their hulls, and the best `p` makes `||g(p) + n||` short for the `n` of the bound.
+//! Choice of slopes at kinks that are met exactly and are harmless. The gradient is `g(p) = g + sum_k p_k d_k`, where
+//! the numbers `p` of all slopes lie in the product of their hulls; the best `p` minimises `||g(p) + n||` for the `n`
+//! of the bound.
 
 use crate::Set;
 use crate::enclosure::{EnclosedGradient, FreeKink, Hull, KinkSlope};
 use crate::ops;
 
-/// Steps of the projected gradient method, accelerated.
+/// Number of accelerated projected gradient steps.
 const STEPS: usize = 200;
 
-/// One number of a slope: whose, at which position, and what it adds to the gradient.
+/// One number of a slope: its kink, its position there, and its contribution to the gradient.
 struct Direction<'k> {
     kink: usize,
     position: usize,
     vector: &'k [f64],
 }
 
-/// Better slopes for a given `n`, or `None` where there is nothing to choose.
+/// Better slopes for a given `n`; `None` if there is nothing to choose.
 pub(super) fn better(gradient: &EnclosedGradient, n: &[f64]) -> Option<Vec<KinkSlope>> {
     let directions: Vec<Direction<'_>> = gradient
         .free
@@ -50,7 +51,7 @@ fn hulls(free: &[FreeKink]) -> Option<Set<f64>> {
         match kink.hull {
             Hull::Interval(low, high) => Set::boxed(vec![low; n], vec![high; n]),
             Hull::Weights => Set::simplex(n, 1.0),
-            // A little less than 1: a slope that rounding makes longer than 1 would not count.
+            // Slightly less than 1: a slope that rounding makes longer than 1 would be invalid.
             Hull::UnitBall => Set::ball(vec![0.0; n], 1.0 - 1e-13),
         }
     });

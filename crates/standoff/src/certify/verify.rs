@@ -1,15 +1,15 @@
-//! Holding a claim against the game: everything is computed again, and every reason against the claim is collected.
+//! Verification of a claim: recomputes everything and collects every reason against the claim.
 
 use super::{Certifier, check_point, check_projections, is_admissible};
 use crate::check::{Derivatives, derivatives};
 use crate::{Certificate, Error, Game, Point};
 
-/// A claimed number may differ from the recomputed one by this, relative to its size: another machine's `exp`.
+/// Largest relative difference of a claimed and a recomputed number: another machine's `exp` may differ.
 const CLAIM_TOLERANCE: f64 = 1e-9;
-/// Coordinates of each player whose derivative is compared with central differences.
+/// Number of coordinates of each player whose derivative is compared with central differences.
 const COMPARED: usize = 200;
 
-/// What is said of a pair.
+/// A claim about a pair, to be verified.
 ///
 /// ```
 /// use standoff::{Claim, Point, Set, verify, zoo};
@@ -22,46 +22,47 @@ const COMPARED: usize = 200;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Claim {
-    /// X and Y are at most this.
+    /// Claimed upper bound of X and Y.
     pub eps: f64,
-    /// The longest step considered; infinite for steps of any length, if both sets are bounded.
+    /// Length of the longest step considered; infinite for steps of any length if both sets are bounded.
     pub radius: f64,
-    /// `f` at the pair, if that is claimed.
+    /// `f` at the pair, if claimed.
     pub value: Option<f64>,
-    /// Upper bounds of X and Y, if they are claimed.
+    /// Upper bounds of X and Y, if claimed.
     pub gap: [Option<f64>; 2],
 }
 
 impl Claim {
-    /// X and Y are at most `eps`, for steps of length 1.
+    /// The claim that X and Y are at most `eps` for steps of length 1.
     pub fn eps(eps: f64) -> Self {
         Self { eps, radius: 1.0, value: None, gap: [None; 2] }
     }
 }
 
-/// What was found.
+/// Result of verifying a claim.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     /// `f` at the pair.
     pub value: f64,
-    /// X, Y and the distance from the sets, measured from scratch.
+    /// X, Y and the distances from the sets, measured from scratch.
     pub certificate: Certificate,
-    /// The gradients beside central differences.
+    /// Comparison of the gradients with central differences.
     pub derivatives: Derivatives,
-    /// Whether a bound covers several slopes of a kink.
+    /// True if a bound covers several slopes of a kink.
     pub at_kink: bool,
-    /// Everything that speaks against the claim.
+    /// All reasons against the claim, as messages.
     pub failures: Vec<String>,
 }
 
 impl Verdict {
-    /// Whether nothing speaks against the claim.
+    /// True if there is no reason against the claim.
     pub fn verified(&self) -> bool {
         self.failures.is_empty()
     }
 }
 
-/// Computes everything again and compares. An error when the pair does not fit the game at all, or a set's projection is none.
+/// Recomputes everything and compares it with the claim. Returns an error if the pair does not fit the game, or a set's
+/// projection is wrong.
 pub fn verify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, claim: &Claim) -> Result<Verdict, Error> {
     check_point(game, point)?;
     let claim = &Claim { radius: crate::radius::resolve(game, claim.radius)?, ..*claim };
@@ -84,7 +85,7 @@ pub fn verify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, claim: &Cl
 }
 
 impl Verdict {
-    /// Each test is written so that NaN fails it.
+    /// Every test is written so that NaN fails it.
     fn judge(&mut self, claim: &Claim, inside: [bool; 2]) {
         let mut failures = Vec::new();
         let mut demand = |fine: bool, reason: String| {
@@ -115,7 +116,7 @@ impl Verdict {
         let text = format!("the claimed value is {claimed}, it is {}", self.value);
         demand((claimed - self.value).abs() <= CLAIM_TOLERANCE * (1.0 + claimed.abs()), text);
         let d = &self.derivatives;
-        // Enclosed gradients need no comparison, and differences of f mean nothing where rounding or a kink spoils them.
+        // Enclosed gradients need no comparison, and differences of f are useless where rounding or a kink spoils them.
         if c.proof == crate::Proof::AsComputed {
             let off = |side, by: f64| {
                 format!("the derivatives in {side} differ from central differences by {by:.2e} (relative)")

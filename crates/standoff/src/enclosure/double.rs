@@ -1,4 +1,4 @@
-//! A sum of two `f64` with a rigorous bound of its error.
+//! Double-double numbers with a rigorous error bound.
 
 use super::number::Number;
 use super::rounding::{
@@ -7,8 +7,8 @@ use super::rounding::{
 
 /// A real number within `error` of `hi + lo`.
 ///
-/// `hi` is the `f64` nearest to `hi + lo`. The bounds of the error come from the residuals of each operation, which are computed, so
-/// that what is exact (a product of two `f64`, a short sum) has the error 0.
+/// `hi` is the `f64` nearest to `hi + lo`. The error bounds come from the computed residuals of each operation, so
+/// exact results (a product of two `f64`, a short sum) have error 0.
 ///
 /// ```
 /// use standoff::enclosure::Enclosure;
@@ -29,18 +29,18 @@ impl Enclosure {
     /// Zero.
     pub const ZERO: Self = Self { hi: 0.0, lo: 0.0, error: 0.0 };
 
-    /// A number known exactly.
+    /// An exactly known number.
     pub fn exact(v: f64) -> Self {
         Self { hi: v, lo: 0.0, error: 0.0 }.checked()
     }
 
-    /// Anything that is not a finite number means that nothing is known.
+    /// Unknown, if any part is not finite.
     #[inline(always)]
     fn checked(self) -> Self {
         if self.hi.is_finite() && self.lo.is_finite() && self.error < f64::INFINITY { self } else { Self::UNKNOWN }
     }
 
-    /// The bound of the error.
+    /// The error bound.
     pub fn error(self) -> f64 {
         self.error
     }
@@ -55,17 +55,17 @@ impl Enclosure {
         self.bounds().0
     }
 
-    /// The same middle with an error that is larger by `error`.
+    /// The same midpoint with an error bound that is larger by `error`.
     pub(crate) fn plus_error(self, error: f64) -> Self {
         Self { error: plus_up(self.error, error), ..self }.checked()
     }
 
-    /// The middle, exactly.
+    /// The midpoint, with error 0.
     pub(super) fn centre(self) -> Self {
         if self.error.is_finite() { Self { error: 0.0, ..self } } else { self }
     }
 
-    /// A lower bound of the absolute value; 0 when 0 is a member.
+    /// Lower bound of the absolute value; 0 if 0 is a member.
     pub(super) fn least_size(self) -> f64 {
         let (low, high) = self.bounds();
         if low > 0.0 {
@@ -77,7 +77,7 @@ impl Enclosure {
         }
     }
 
-    /// Of `2^k` times this, for a power of two that neither overflows nor underflows.
+    /// This number times a power of two that neither overflows nor underflows.
     pub(super) fn scaled(self, power: f64) -> Self {
         self.times(Self::exact(power))
     }
@@ -119,7 +119,7 @@ impl Number for Enclosure {
 
     #[inline]
     fn plus(self, other: Self) -> Self {
-        // hi + lo + r1 + r2 is the exact sum of the middles.
+        // hi + lo + r1 + r2 is the exact sum of the midpoints.
         let (s, e) = two_sum(self.hi, other.hi);
         let (t, f) = two_sum(self.lo, other.lo);
         let (c, r1) = two_sum(e, t);
@@ -132,12 +132,12 @@ impl Number for Enclosure {
 
     #[inline]
     fn times(self, other: Self) -> Self {
-        // Unknown may mean infinite: even 0 times it is unknown.
+        // An unknown number may be infinite, so even 0 times it is unknown.
         if self.error == f64::INFINITY || other.error == f64::INFINITY {
             return Self::UNKNOWN;
         }
         let (p, e) = two_product(self.hi, other.hi);
-        // The cross terms, rounded three times; lo lo goes to the error.
+        // The cross terms, rounded three times; lo * lo goes to the error.
         let c1 = self.hi * other.lo;
         let c2 = self.lo * other.hi;
         let cross = c1 + c2;
@@ -150,7 +150,7 @@ impl Number for Enclosure {
             error = plus_up(plus_up(error, cross_error), times_up(self.lo.abs(), other.lo.abs()));
         }
         let vanishes = self.hi == 0.0 || other.hi == 0.0;
-        // A product that is not finite makes the result unknown in any case.
+        // A non-finite product makes the result unknown in any case.
         if !vanishes && (!short || p.abs() < SMALL_PRODUCT) {
             error = plus_up(error, UNDERFLOW);
         }
@@ -186,7 +186,7 @@ impl Number for Enclosure {
             return Self::UNKNOWN;
         }
         if !(low > 0.0) {
-            // Members below 0 have no root: the domain is left.
+            // Negative members are outside the domain.
             return if low == 0.0 { Self::between(0.0, up(high.sqrt())) } else { Self::UNKNOWN };
         }
         let s = self.hi.sqrt();

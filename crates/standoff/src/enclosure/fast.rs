@@ -1,4 +1,4 @@
-//! An `f64` with a running bound of its error.
+//! An `f64` with a running error bound.
 
 use super::Enclosure;
 use super::number::Number;
@@ -6,8 +6,8 @@ use super::rounding::{
     SMALL_PRODUCT, UNDERFLOW, UNIT, over_up, plus_up, sum_down, sum_up, times_up, two_product, two_sum, up,
 };
 
-/// The platform's `exp expm1 ln ln_1p sin cos atan` of an `f64` are taken to be off by at most this many units in the last place.
-/// The documented errors of the usual libraries are below 2; the test suite compares them with [`Enclosure`].
+/// Assumed error of the platform's `exp expm1 ln ln_1p sin cos atan`, in units in the last place. The documented errors
+/// of the usual libraries are below 2; a test compares them with [`Enclosure`].
 pub const LIBM_ULPS: f64 = 4.0;
 
 /// A real number within `error` of `value`.
@@ -28,7 +28,7 @@ impl FastEnclosure {
         Self { error: plus_up(self.error, error), ..self }.checked()
     }
 
-    /// A function of the platform at the middle, and the error of the argument times a bound of the derivative.
+    /// A platform function at the midpoint; the error of the argument is multiplied by a bound of the derivative.
     fn lift(self, value: f64, slope: f64) -> Self {
         // A unit in the last place is at most 2^-52 of the value.
         let own = times_up(LIBM_ULPS * f64::EPSILON, value.abs());
@@ -164,8 +164,8 @@ impl Number for FastEnclosure {
         if self.is_known() { self.lift(self.value.atan(), 1.0) } else { Self::UNKNOWN }
     }
 
-    /// Value, sum of absolute values and propagated errors in one pass; a sum of n products in any order has an error of at most
-    /// `gamma_n` times the sum of their absolute values.
+    /// Value, sum of absolute values and propagated errors in one pass. A sum of n products, in any order, has an error
+    /// of at most `gamma_n` times the sum of their absolute values.
     #[inline(always)]
     fn dot(n: usize, a: impl Fn(usize) -> Self, b: impl Fn(usize) -> Self) -> Self {
         if n == 1 {
@@ -184,7 +184,7 @@ impl Number for FastEnclosure {
         }
         let sum = |l: [f64; LANES]| (l[0] + l[1]) + (l[2] + l[3]);
         let k = (n + 8) as f64;
-        // Twice what is needed: it also pays for the rounding of `size` and `passed`.
+        // Twice the bound needed; the excess covers the rounding of `size` and `passed`.
         let gamma = up(k * f64::EPSILON);
         let (size, passed) = (sum(size), sum(passed));
         let mut error = plus_up(times_up(gamma, size), times_up(passed, 1.0 + 4.0 * gamma));

@@ -1,31 +1,32 @@
-//! Elementary functions of double-double enclosures. Each is computed at the middle by a series whose remainder is added to the error,
-//! and the error of the argument is multiplied by a bound of the derivative (the mean value theorem).
+//! Elementary functions of double-double enclosures. Each is computed at the midpoint by a series whose remainder is
+//! added to the error, and the error of the argument is multiplied by a bound of the derivative (mean value theorem).
 
 use super::Enclosure;
 use super::number::Number;
 use super::rounding::{over_up, plus_up, times_up, up};
 
-/// `ln 2` to three `f64`; what is missing is below 2^-164.
+/// `ln 2` as a sum of three `f64`; the remainder is below 2^-164.
 const LN_2: [f64; 3] = [std::f64::consts::LN_2, 2.3190468138462996e-17, 5.707708438416212e-34];
-/// `pi/2` to four `f64`; what is missing is below 2^-217.
+/// `pi/2` as a sum of four `f64`; the remainder is below 2^-217.
 const HALF_PI: [f64; 4] =
     [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33, 5.562271104316826e-50];
 const LN_2_REST: f64 = 1e-49;
 const HALF_PI_REST: f64 = 1e-65;
-/// Beyond this the multiple of `pi/2` is not found, and a sine is only known to lie between -1 and 1.
+/// For larger arguments the multiple of `pi/2` is not computed, and the sine is only known to lie between -1 and 1.
 const LARGEST_ANGLE: f64 = 1e15;
 
 fn e(v: f64) -> Enclosure {
     Enclosure::exact(v)
 }
 
-/// `v` less `k` times a constant given in parts, for a whole number `k` below 2^53. The largest part goes first: it cancels exactly.
+/// `v - k c` for a whole number `k` below 2^53 and a constant `c` given in parts. The largest part goes first: it
+/// cancels exactly.
 fn less_multiple(v: Enclosure, k: f64, parts: &[f64], rest: f64) -> Enclosure {
     let r = parts.iter().fold(v, |r, part| r - e(k) * e(*part));
     r.plus_error(times_up(k.abs(), rest))
 }
 
-/// `1 + r/2 (1 + r/3 (1 + ... r/last))`, that is `(exp(r) - 1)/r` cut off.
+/// `1 + r/2 (1 + r/3 (1 + ... r/last))`, the truncated series of `(exp(r) - 1)/r`.
 fn horner(r: Enclosure, last: u32) -> Enclosure {
     (2..=last).rev().fold(e(1.0), |p, j| e(1.0) + r * p / e(f64::from(j)))
 }
@@ -35,7 +36,7 @@ fn small_expm1(r: Enclosure) -> Enclosure {
     const TERMS: u32 = 17;
     let r = r.scaled(0.125);
     let size = r.size();
-    // The first term left out is |r|^18/18!, and all others add less than a tenth of it.
+    // The first omitted term is |r|^18/18!, and all others add less than a tenth of it.
     let mut rest = 1.1;
     for j in 1..=TERMS + 1 {
         rest = times_up(rest, over_up(size, f64::from(j)));
@@ -47,7 +48,7 @@ fn small_expm1(r: Enclosure) -> Enclosure {
     m
 }
 
-/// `exp(v) = 2^k exp(r)`, and `exp` at an argument in doubt is off by at most `exp(v) (exp(error) - 1)`.
+/// `exp(v) = 2^k exp(r)`. With an argument error `d` the result is off by at most `exp(v) (exp(d) - 1)`.
 pub(super) fn exp(v: Enclosure) -> Enclosure {
     let (low, high) = v.bounds();
     if !(high < 709.0) {
@@ -71,7 +72,7 @@ fn exp_of_centre(v: Enclosure) -> Enclosure {
     let k = (v.hi / LN_2[0]).round();
     let r = less_multiple(v, k, &LN_2, LN_2_REST);
     let m = small_expm1(r) + e(1.0);
-    // In two parts: 2^k alone may be beyond the largest number.
+    // In two factors: 2^k alone may overflow.
     let half = (k / 2.0).trunc() as i32;
     m.scaled(2f64.powi(half)).scaled(2f64.powi(k as i32 - half))
 }
@@ -80,7 +81,7 @@ fn exp_upper(v: f64) -> f64 {
     exp(e(v)).bounds().1
 }
 
-/// From the exponentials of both ends: exp is increasing.
+/// The hull of the exponentials of both ends: exp is increasing.
 fn spread(low: f64, high: f64) -> Enclosure {
     if !(high < 709.0 && low > -690.0) {
         return Enclosure::UNKNOWN;
@@ -103,7 +104,7 @@ fn small_ln_1p(t: Enclosure) -> Enclosure {
     let s = t / (t + e(2.0));
     let s2 = s * s;
     let size = s2.size();
-    // |s| <= 1/3; the terms left out add up to less than s^(2 TERMS)/(1 - s^2) / (2 TERMS + 1) relative to s.
+    // |s| <= 1/3; the omitted terms add up to less than s^(2 TERMS)/(1 - s^2) / (2 TERMS + 1) relative to s.
     let sum = (0..TERMS).rev().fold(Enclosure::ZERO, |p, j| e(1.0) / e(f64::from(2 * j + 1)) + s2 * p);
     let mut rest = 1.2;
     for _ in 0..TERMS {
@@ -146,7 +147,7 @@ fn small_sin_cos(r: Enclosure) -> (Enclosure, Enclosure) {
         cosine = e(1.0) - r2 * cosine / e(n * (n - 1.0));
         sine = e(1.0) - r2 * sine / e(n * (n + 1.0));
     }
-    // Alternating with falling terms: the first term left out, r^(2 TERMS)/(2 TERMS)!, bounds the rest.
+    // Alternating series with decreasing terms: the first omitted term, r^(2 TERMS)/(2 TERMS)!, bounds the rest.
     let mut rest = 1.0;
     for j in 1..=TERMS {
         let n = f64::from(2 * j);
@@ -166,10 +167,10 @@ fn sin_cos_of_centre(v: Enclosure) -> (Enclosure, Enclosure) {
     }
 }
 
-/// A sine or a cosine, the derivative of which is the other one: at most `|slope| + error` around the middle, and at most 1.
+/// A sine or a cosine; its derivative is the other one: at most `|slope| + error` around the midpoint, and at most 1.
 fn wave(v: Enclosure, cosine: bool) -> Enclosure {
     if !(v.size() <= LARGEST_ANGLE) || v.error > 1.0 {
-        // A member that is infinite has no sine at all.
+        // An infinite member has no sine.
         return if v.is_known() { Enclosure::between(-1.0, 1.0) } else { Enclosure::UNKNOWN };
     }
     let (s, c) = sin_cos_of_centre(v.centre());
@@ -186,7 +187,7 @@ pub(super) fn cos(v: Enclosure) -> Enclosure {
     wave(v, true)
 }
 
-/// `atan v = a + atan((v - tan a)/(1 + v tan a))` with `a` the `f64` nearest to it; the rest is tiny.
+/// `atan v = a + atan((v - tan a)/(1 + v tan a))`, where `a` is the `f64` nearest to `atan v`; the second term is tiny.
 pub(super) fn atan(v: Enclosure) -> Enclosure {
     if !v.is_known() {
         return Enclosure::UNKNOWN;
@@ -217,11 +218,11 @@ fn atan_of_centre(v: Enclosure) -> Enclosure {
 }
 
 #[cfg(test)]
-#[allow(clippy::approx_constant)] // The tables have e, pi and so on as they come.
+#[allow(clippy::approx_constant)] // The tables contain e and pi as literals.
 mod tests {
     use super::*;
 
-    /// `[argument, hi, lo]` of a function, from a computation with 400 bits (tests/enclosure/make.py).
+    /// Checks `[argument, hi, lo]` of a function against a computation with 400 bits (tests/enclosure/make.py).
     fn check(name: &str, f: impl Fn(Enclosure) -> Enclosure, table: &[[f64; 3]]) {
         for [v, hi, lo] in table {
             let got = f(e(*v));

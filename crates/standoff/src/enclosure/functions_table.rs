@@ -1,4 +1,4 @@
-// Made by tests/enclosure/make.py: [argument, value, what the value lacks].
+// Made by tests/enclosure/make.py: [argument, value, remainder of the value].
 const EXP: [[f64; 3]; 13] = [
     [0.0, 1.0, 0.0],
     [1e-30, 1.0, 1e-30],

@@ -1,31 +1,31 @@
-//! Gradients with rigorous bounds of their errors, as a game hands them to the certificate.
+//! Gradients with rigorous error bounds; games pass them to the certificate.
 
 use super::{Enclosure, Number};
 
-/// How much work goes into an enclosure.
+/// Arithmetic of an enclosure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// `f64` with a running bound of its error: the cost of a few gradients.
+    /// `f64` with a running error bound: the cost of a few gradients.
     Fast,
-    /// About 106 bits: tens of gradients, and bounds that are tight to 20 digits or more.
+    /// About 106 bits: the cost of tens of gradients, with bounds tight to 20 digits or more.
     Double,
 }
 
-/// The slopes that may stand for the derivative of a kink that is met exactly.
+/// The set of slopes that may replace the derivative at a kink that is met exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Hull {
-    /// One number between two (`abs`, `relu`, and the weight of the first of two operands of `max` and `min`).
+    /// One number in an interval (`abs`, `relu`, and the weight of the first operand of `max` and `min`).
     Interval(f64, f64),
-    /// Weights that are not negative and add up to 1, one per tied entry of `max(v)` or `min(v)`.
+    /// Non-negative weights with sum 1, one per tied entry of `max(v)` or `min(v)`.
     Weights,
     /// A vector of length at most 1 (`norm`).
     UnitBall,
 }
 
-/// The slope used at one kink: which kink of the formula, which entry of its result, and the numbers of the slope.
+/// The slope used at one kink, identified by the kink of the formula and the entry of its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KinkSlope {
-    /// The number of the kink, in the order in which a formula is read.
+    /// The index of the kink, in the order in which a formula is parsed.
     pub kink: usize,
     /// The entry of its result.
     pub entry: usize,
@@ -36,33 +36,34 @@ pub struct KinkSlope {
 /// A kink that is met exactly and is harmless for the player: every slope of its hull gives a valid bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FreeKink {
-    /// The slope used.
+    /// The slope in use.
     pub used: KinkSlope,
-    /// Where the slope may be chosen from.
+    /// The set from which the slope may be chosen.
     pub hull: Hull,
-    /// Per number of the slope that may be chosen (by position in the slope): what it adds to the player's gradient, about.
+    /// For each free number of the slope (by position in the slope): its approximate contribution to the player's
+    /// gradient.
     pub directions: Vec<(usize, Vec<f64>)>,
 }
 
-/// A player's gradient.
+/// A player's enclosed gradient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnclosedGradient {
     /// The partial derivatives.
     pub entries: Vec<Enclosure>,
     /// Kinks whose slope may be chosen.
     pub free: Vec<FreeKink>,
-    /// Whether the entries cover several slopes of a kink, because it is harmful or its argument is not known exactly.
+    /// True if the entries cover several slopes of a kink, because it is harmful or its argument is not known exactly.
     pub covers_a_kink: bool,
 }
 
 impl EnclosedGradient {
-    /// The nearest `f64` of every entry; NaN where nothing is known.
+    /// The nearest `f64` of every entry; NaN for unknown entries.
     pub fn middle(&self) -> Vec<f64> {
         self.entries.iter().map(|e| e.middle()).collect()
     }
 }
 
-/// `f` and both gradients at a pair.
+/// `f` and both gradients at a pair, enclosed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnclosedGradients {
     /// The value.
@@ -73,7 +74,7 @@ pub struct EnclosedGradients {
     pub y: EnclosedGradient,
 }
 
-/// Slopes to be used at kinks, for each player; where none is given, a default is used.
+/// Slopes to use at kinks, for each player; kinks without an entry use a default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Slopes {
     /// For the gradient of the minimising player.

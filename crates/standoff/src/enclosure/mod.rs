@@ -1,10 +1,11 @@
-//! Numbers that carry a rigorous bound of their error: arithmetic for proofs.
+//! Numbers with a rigorous error bound: arithmetic for proofs.
 //!
-//! A number stands for an unknown real number within a known distance of a known one. Every operation returns a number that
-//! contains all exact results of the operation on members of its operands. There are two kinds: `FastEnclosure`, an `f64` with a
-//! bound, costs a few flops per operation and trusts the platform's `exp`, `sin` and so on to [`LIBM_ULPS`] units in the last place;
-//! [`Enclosure`], a sum of two `f64` (about 106 bits) with a bound, trusts IEEE arithmetic alone.
-// The elementary functions and the fast kind are used by formulas alone.
+//! An enclosure represents an unknown real number within a known distance of a known number. Every operation returns an
+//! enclosure that contains all exact results for members of its operands. There are two kinds: `FastEnclosure`, an
+//! `f64` with an error bound, costs a few flops per operation and assumes that the platform's `exp`, `sin` and so on
+//! are exact to [`LIBM_ULPS`] units in the last place; [`Enclosure`], a sum of two `f64` (about 106 bits) with an error
+//! bound, relies on IEEE arithmetic only.
+// Only formulas use the elementary functions and the fast kind.
 #![cfg_attr(not(feature = "formula"), allow(dead_code, unused_imports))]
 
 mod double;

@@ -1,19 +1,19 @@
-//! What both kinds of enclosures can do, and the functions that are made of simpler ones.
+//! Common operations of both kinds of enclosures, and functions composed of simpler ones.
 
-/// An unknown real number within a known distance of a known one. Where nothing is known (outside a function's domain, after an
-/// overflow) the distance is infinite.
+/// An unknown real number within a known distance of a known one. The distance is infinite if nothing is known (outside
+/// a function's domain, or after an overflow).
 pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
-    /// Nothing is known.
+    /// An enclosure about which nothing is known.
     const UNKNOWN: Self;
-    /// A number known exactly.
+    /// An exactly known number.
     fn exact(v: f64) -> Self;
-    /// Every number from `low` to `high`; nothing is known unless `low <= high`.
+    /// The enclosure of every number from `low` to `high`; unknown unless `low <= high`.
     fn between(low: f64, high: f64) -> Self;
     /// The smallest and the largest member, rounded outwards.
     fn bounds(self) -> (f64, f64);
-    /// The `f64` nearest to the middle.
+    /// The `f64` nearest to the midpoint.
     fn middle(self) -> f64;
-    /// As a double-double enclosure.
+    /// Converts to a double-double enclosure.
     fn widened(self) -> super::Enclosure;
 
     fn plus(self, other: Self) -> Self;
@@ -41,7 +41,7 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
         if -low > high { -low } else { high }
     }
 
-    /// The value, when it is known exactly and is an `f64`.
+    /// The value, if it is known exactly and is an `f64`.
     fn exactly(self) -> Option<f64> {
         let (low, high) = self.bounds();
         (low == high && low.is_finite()).then_some(low)
@@ -64,7 +64,7 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
         }
     }
 
-    /// The larger of two.
+    /// The larger of two numbers.
     fn max(self, other: Self) -> Self {
         let ((a, b), (c, d)) = (self.bounds(), other.bounds());
         if a >= d {
@@ -76,12 +76,12 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
         }
     }
 
-    /// The smaller of two.
+    /// The smaller of two numbers.
     fn min(self, other: Self) -> Self {
         self.negated().max(other.negated()).negated()
     }
 
-    /// To a whole power; `n` may be negative.
+    /// `self^n` for a whole number `n`, which may be negative.
     fn power(self, n: i32) -> Self {
         let (mut result, mut base, mut rest) = (Self::exact(1.0), self, n.unsigned_abs());
         while rest > 0 {
@@ -109,7 +109,8 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
     }
 
     fn sinh(self) -> Self {
-        // With m = exp(v) - 1: (m + m/(m + 1))/2 keeps its digits near 0 and for large v; odd, for negative v.
+        // With m = exp(v) - 1, (m + m/(m + 1))/2 keeps its digits near 0 and for large v; sinh is odd, which covers
+        // negative v.
         if self.bounds().1 < 0.0 {
             return self.negated().sinh().negated();
         }
@@ -130,7 +131,7 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
             return Self::UNKNOWN;
         }
         if low < 0.0 && high > 0.0 {
-            // An increasing function: the ends bound it.
+            // tanh is increasing: the ends bound it.
             let (a, b) = (Self::exact(low).tanh().bounds().0, Self::exact(high).tanh().bounds().1);
             return Self::between(a, b);
         }
@@ -139,7 +140,7 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
         if high <= 0.0 { t.negated() } else { t }
     }
 
-    /// `tanh'(v) = 4 e/(1 + e)^2` with `e = exp(-2 |v|)`: no digit is lost for large arguments.
+    /// `tanh'(v) = 4 e/(1 + e)^2` with `e = exp(-2 |v|)`; keeps all digits for large arguments.
     fn tanh_slope(self) -> Self {
         Self::bell(self.times(Self::exact(2.0))).times(Self::exact(4.0))
     }
@@ -173,7 +174,7 @@ pub(crate) trait Number: Copy + std::fmt::Debug + Send + Sync {
 /// 2^-1000.
 const TINIEST_UNIT: f64 = f64::from_bits(23 << 52);
 
-/// `||v||`, in units of a power of two near the largest entry, so that squares neither overflow nor vanish.
+/// `||v||`, computed in units of a power of two near the largest entry, so that squares neither overflow nor underflow.
 pub(crate) fn norm<T: Number>(v: &[T]) -> T {
     let largest = v.iter().map(|v| v.size()).fold(0.0, |m, v| if v > m { v } else { m });
     if largest == 0.0 {
@@ -188,8 +189,8 @@ pub(crate) fn norm<T: Number>(v: &[T]) -> T {
     let inverse = 1.0 / unit;
     let scaled = |i: usize| v[i].times(T::exact(inverse));
     let squares = T::dot(v.len(), scaled, scaled);
-    // A sum of squares is not negative, whatever its error. The root is taken of the upper end: an enclosure that begins at 0 may reach
-    // a little below it.
+    // A sum of squares is non-negative, whatever its error bound. Take the root of the upper end only: an enclosure
+    // that begins at 0 may reach slightly below 0.
     let (low, high) = squares.bounds();
     let root = if low < 0.0 { T::between(0.0, high.sqrt().next_up()) } else { squares.sqrt() };
     root.times(T::exact(unit))

@@ -1,4 +1,4 @@
-//! Error-free transformations, and sums and products rounded upwards.
+//! Error-free transformations, and sums and products with directed rounding.
 
 /// The unit roundoff of `f64`.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -11,7 +11,7 @@ pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - from_b)) + (b - from_b))
 }
 
-/// `a b = product + rest` exactly, unless something overflows or the product is below [`SMALL_PRODUCT`].
+/// `a b = product + rest` exactly, unless an overflow occurs or the product is below [`SMALL_PRODUCT`].
 #[inline(always)]
 pub(crate) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
@@ -20,43 +20,43 @@ pub(crate) fn two_product(a: f64, b: f64) -> (f64, f64) {
 
 /// Products at least this large have a representable rounding error: it is a multiple of 2^-104 of the product.
 pub(crate) const SMALL_PRODUCT: f64 = 1e-200;
-/// More than all that underflow can take from one operation.
+/// Upper bound of the error that underflow can add to one operation.
 pub(crate) const UNDERFLOW: f64 = 1e-319;
 
-/// `a + b` rounded downwards: exact when the sum is.
+/// `a + b` rounded downwards; exact if the sum is representable.
 #[inline(always)]
 pub(crate) fn sum_down(a: f64, b: f64) -> f64 {
     let (sum, rest) = two_sum(a, b);
     if rest < 0.0 || rest.is_nan() { sum.next_down() } else { sum }
 }
 
-/// `a + b` rounded upwards: exact when the sum is.
+/// `a + b` rounded upwards; exact if the sum is representable.
 #[inline(always)]
 pub(crate) fn sum_up(a: f64, b: f64) -> f64 {
     let (sum, rest) = two_sum(a, b);
     if rest > 0.0 || rest.is_nan() { sum.next_up() } else { sum }
 }
 
-/// The next number above; 0 and what is not finite stay. For bounds that are not negative.
+/// The next larger `f64`; 0 and non-finite numbers stay the same. For non-negative bounds.
 #[inline(always)]
 pub(crate) fn up(v: f64) -> f64 {
     if v == 0.0 { v } else { v.next_up() }
 }
 
-/// `a + b` rounded upwards; exact when either is 0.
+/// `a + b` rounded upwards; exact if either is 0.
 #[inline(always)]
 pub(crate) fn plus_up(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if a == 0.0 || b == 0.0 { sum } else { sum.next_up() }
 }
 
-/// `a b` rounded upwards, for factors that are not negative; exact when either is 0, even next to infinity.
+/// `a b` rounded upwards, for non-negative factors; exact if either is 0, even if the other is infinite.
 #[inline(always)]
 pub(crate) fn times_up(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { (a * b).next_up() }
 }
 
-/// `a / b` rounded upwards, for `a >= 0` and `b > 0`; infinite when `b` is not positive.
+/// `a / b` rounded upwards, for `a >= 0` and `b > 0`; infinite if `b` is not positive.
 #[inline(always)]
 pub(crate) fn over_up(a: f64, b: f64) -> f64 {
     if a == 0.0 {

@@ -1,14 +1,14 @@
-//! The search for the tau at which the path reaches the radius: Newton steps where the path's derivative is known
-//! (exact between two changes of the active set), secants where not, both inside a bracket.
+//! Search for the tau at which the path reaches the radius. Uses Newton steps where the path's derivative is known
+//! (exact between two changes of the active set), secant steps elsewhere, and keeps both inside a bracket.
 
 use super::sums::Sums;
 
-/// How fast tau may grow while nothing bounds it from above.
+/// Largest growth of tau per step while no upper bound of the root is known.
 const GROWTH: f64 = 1e3;
-/// The factor where neither derivative nor secant says anything: the path rests at a corner.
+/// Growth of tau where neither the derivative nor the secant gives a slope: the path stands still at a corner.
 const LEAP: f64 = 16.0;
 
-/// Where the root is known to lie, and what was seen so far.
+/// An interval that contains the root, and the last evaluations.
 #[derive(Debug)]
 pub(super) struct Bracket {
     radius: f64,
@@ -25,19 +25,20 @@ impl Bracket {
         Self { radius, low: 0.0, high: f64::INFINITY, last: None, widths: [f64::INFINITY; 2] }
     }
 
-    /// Whether a root that `exists` or is caught is not yet narrowed down: evaluations that improve no bound are part of
-    /// the search then.
+    /// True if a root is known to exist (`exists`, or the bracket is closed) and the bracket is still wide. Evaluations
+    /// that improve no bound are then worth their cost.
     pub(super) fn is_wide(&self, exists: bool) -> bool {
         (exists || self.high.is_finite()) && self.high > self.low * (1.0 + 1e-6)
     }
 
-    /// The next tau to look at after this one; `None` when there is none.
+    /// The next tau to evaluate after this one; `None` at the end of the search.
     pub(super) fn next(&mut self, tau: f64, sums: &Sums) -> Option<f64> {
         let length = sums.length2.sqrt();
         if !length.is_finite() {
             return None;
         }
-        // ||s|| / tau falls, so that the root lies beyond tau radius / ||s|| from here.
+        // ||s|| / tau decreases, so the root is not before tau radius / ||s|| (inside the radius) or not after it
+        // (outside).
         let straight = if length > 0.0 { tau * (self.radius / length) } else { tau };
         if length <= self.radius {
             self.low = if straight > self.low { straight } else { self.low };
@@ -53,7 +54,7 @@ impl Bracket {
         (next != tau && seen.is_none_or(|(t, _)| t != next)).then_some(next)
     }
 
-    /// The root of `||s + d s'|| = radius`.
+    /// Root of `||s + d s'|| = radius` in `d`, a quadratic equation.
     fn newton(&self, tau: f64, sums: &Sums) -> Option<f64> {
         let excess = sums.length2 - self.radius * self.radius;
         let turn = sums.along * sums.along - sums.speed2 * excess;
@@ -61,14 +62,14 @@ impl Bracket {
         (slope > 0.0).then(|| tau - excess / slope)
     }
 
-    /// The root of the straight line through the last two points, in logarithms.
+    /// Root of the secant through the last two points, in logarithms.
     fn secant(&self, tau: f64, length: f64) -> Option<f64> {
         let (before, short) = self.last?;
         let slope = (length / short).ln() / (tau / before).ln();
         (slope > 0.0).then(|| tau * ((self.radius / length).ln() / slope).exp())
     }
 
-    /// The guess, kept inside the bracket; without one its middle.
+    /// The guess, clamped to the bracket; without a guess the middle of the bracket in logarithms.
     fn confine(&self, tau: f64, guess: Option<f64>) -> f64 {
         let open = self.high.is_infinite();
         let (fallback, most) =

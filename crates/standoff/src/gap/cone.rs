@@ -6,17 +6,17 @@ use crate::sets::Polyhedron;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SecondOrderConeT, SupportedConeT};
 
-/// A step and the multipliers of all rows, neither of them exact.
+/// An approximate step and approximate multipliers of all rows.
 #[derive(Debug)]
 pub(super) struct ConeSolution {
     pub(super) step: Vec<f64>,
     pub(super) multipliers: Vec<f64>,
 }
 
-/// Solves the program in units of the radius and of `||g||`; `None` when the solver has no numbers to show.
+/// Solves the program in units of the radius and of `||g||`; `None` if the solver returns no finite numbers.
 pub(super) fn solve(set: &Polyhedron, seen: &ProjectedPart<'_>) -> Option<ConeSolution> {
     let n = seen.g.len();
-    // Rows have length one: one that is farther away than the radius is never felt.
+    // Rows have length one, so a row with more slack than the radius is never active.
     let near: Vec<usize> = (0..seen.slacks.len()).filter(|&i| seen.slacks[i] < seen.radius).collect();
     let norm = ops::norm(seen.g);
     let objective: Vec<f64> = seen.g.iter().map(|g| g / norm).collect();
@@ -24,7 +24,7 @@ pub(super) fn solve(set: &Polyhedron, seen: &ProjectedPart<'_>) -> Option<ConeSo
     rhs.push(1.0);
     rhs.resize(near.len() + 1 + n, 0.0);
     let cones: [SupportedConeT<f64>; 2] = [NonnegativeConeT(near.len()), SecondOrderConeT(1 + n)];
-    // One thread: the same bits on every machine.
+    // One thread, so that every machine computes the same bits.
     let settings = DefaultSettings {
         verbose: false,
         max_threads: 1,
@@ -38,7 +38,8 @@ pub(super) fn solve(set: &Polyhedron, seen: &ProjectedPart<'_>) -> Option<ConeSo
     let mut solver = DefaultSolver::new(&quadratic, &objective, &columns, &rhs, &cones, settings).ok()?;
     set.count_program();
     solver.solve();
-    // However it ended: any step that is made feasible and any multipliers that are not negative bound the gap.
+    // The status does not matter: any step made feasible gives a lower bound, any non-negative multipliers an upper
+    // one.
     let (u, l) = (&solver.solution.x, &solver.solution.z);
     if !(ops::all_finite(u) && ops::all_finite(l)) {
         return None;
@@ -50,7 +51,7 @@ pub(super) fn solve(set: &Polyhedron, seen: &ProjectedPart<'_>) -> Option<ConeSo
     Some(ConeSolution { step: u.iter().map(|ui| ui * seen.radius).collect(), multipliers })
 }
 
-/// The constraints column by column: the near rows, then `(1, u)` in the second-order cone.
+/// The constraints in compressed-column format: the near rows, then `(1, u)` in the second-order cone.
 fn columns(set: &Polyhedron, near: &[usize]) -> CscMatrix<f64> {
     let n = set.rows().cols();
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! The certificate: X and Y, the most either player could gain to first order by a feasible step of length `radius`.
+//! Measurement of X and Y: the largest first-order gain of a player by a feasible step of length at most `radius`.
 //!
 //! `X = max { -<g, s> : x + s in C, ||s|| <= radius }` with `g = grad_x f`; Y is the same with `g = -grad_y f`.
 //!
-//! Both bounds are proofs. From below: a step is exhibited. From above: any vector `n` gives
-//! `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
+//! Both bounds are proofs. The lower bound is the gain of a step that was found. The upper bound follows from any
+//! vector `n`: `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
 
 mod bracket;
 #[cfg(feature = "polyhedron")]
@@ -23,43 +23,44 @@ use crate::{Real, Set};
 use path::Path;
 use vectors::Gradient;
 
-/// A number known from below and from above.
+/// Lower and upper bound of X or of Y.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
-    /// Some feasible step gains this much.
+    /// A feasible step with this gain was found.
     pub lower: f64,
-    /// No feasible step gains more than this.
+    /// No feasible step has a larger gain.
     pub upper: f64,
 }
 
 impl Gap {
-    /// Nothing to gain.
+    /// A gap of exactly 0.
     pub const ZERO: Self = Self { lower: 0.0, upper: 0.0 };
-    /// Nothing is known: a number that entered the measurement was NaN or infinite.
+    /// Both bounds are NaN: a number in the measurement was NaN or infinite.
     pub const UNKNOWN: Self = Self { lower: f64::NAN, upper: f64::NAN };
 }
 
-/// X and Y of a pair, with the radius they were measured at.
+/// Certificate of a pair: bounds of X and Y and the radius they were measured at.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certificate {
-    /// What the minimising player could still gain.
+    /// Largest first-order gain of the minimising player.
     pub x: Gap,
-    /// What the maximising player could still gain.
+    /// Largest first-order gain of the maximising player.
     pub y: Gap,
-    /// The longest step considered; 1 in the paper.
+    /// Length of the longest step considered; 1 in the paper.
     pub radius: f64,
-    /// Whether the bounds hold for the exact gradients or for the gradients as computed.
+    /// States which gradients the bounds hold for: exact or as computed.
     pub proof: Proof,
-    /// Rigorous upper bounds of the distances from x and y to their sets: 0 inside, NaN where that was not measured.
+    /// Rigorous upper bounds of the distances from x and y to their sets: 0 inside, NaN if not measured.
     pub outside: [f64; 2],
 }
 
-/// What the upper bounds of a certificate rest on.
+/// Strength of the upper bounds of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
-    /// Every rounding error is accounted for, of the gradients and of the sets: the bounds are proven.
+    /// The bounds include every rounding error of the gradients and of the sets: they are proven.
     Rigorous,
-    /// The gradients (or a set's projection) are taken as they were computed; their errors are in the bounds only as far as stated.
+    /// The bounds hold for the gradients (and projections) as computed. They include errors of these only as far as the
+    /// game states them.
     AsComputed,
 }
 
@@ -74,35 +75,36 @@ impl Proof {
 }
 
 impl Certificate {
-    /// Bounds that hold for gradients as computed, at a pair whose distance from the sets was not measured.
+    /// A certificate for gradients as computed, at a pair whose distance from the sets was not measured.
     pub fn as_computed(x: Gap, y: Gap, radius: f64) -> Self {
         Self { x, y, radius, proof: Proof::AsComputed, outside: [f64::NAN; 2] }
     }
 
-    /// The smallest epsilon for which this pair is proven an epsilon-first-order Nash equilibrium; NaN if anything was NaN.
+    /// The smallest epsilon for which this pair is proven to be an epsilon-first-order Nash equilibrium; NaN if a bound
+    /// is NaN.
     pub fn epsilon(&self) -> f64 {
-        // f64::max drops NaN.
+        // f64::max ignores NaN.
         let (x, y) = (self.x.upper, self.y.upper);
         if x.is_nan() || x >= y { x } else { y }
     }
 
-    /// Whether both bounds prove `eps`. NaN proves nothing.
+    /// True if both upper bounds are at most `eps`; false for NaN.
     pub fn proves(&self, eps: f64) -> bool {
         self.x.upper <= eps && self.y.upper <= eps
     }
 }
 
-/// How much of an answer is wanted.
+/// Required precision of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ask {
-    /// Bounds as tight as the arithmetic allows.
+    /// Compute bounds as tight as the arithmetic allows.
     Exact,
-    /// Only whether the gap is at most this: stop as soon as one bound decides.
+    /// Decide if the gap is at most this, and stop as soon as one bound decides it.
     AtMost(f64),
 }
 
 impl Ask {
-    /// Whether these bounds answer the question.
+    /// True if these bounds are enough.
     fn settled(self, lower: f64, upper: f64) -> bool {
         match self {
             Self::Exact => false,
@@ -110,7 +112,7 @@ impl Ask {
         }
     }
 
-    /// The same question about a gap that is `factor` times as large.
+    /// The same request for a gap that is `factor` times as large.
     fn scaled(self, factor: f64) -> Self {
         match self {
             Self::Exact => Self::Exact,
@@ -119,7 +121,7 @@ impl Ask {
     }
 }
 
-/// Whose gain is measured: the sign of the gradient.
+/// The player whose gain is measured; it decides the sign of the gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The minimising player moves against its gradient.
@@ -128,18 +130,17 @@ pub enum Side {
     Max,
 }
 
-/// Measures gaps, with the scratch space that takes. Nothing is allocated after the first use on a set, unless a
-/// polyhedron is part of it.
+/// Measures gaps and keeps the scratch space. Allocates nothing after the first use on a set, except for polyhedra.
 ///
 /// ```
 /// use standoff::Set;
 /// use standoff::gap::{Ask, Gauge, Side};
 ///
-/// // At the upper end of an interval the maximising player gains nothing by a gradient that points outwards.
+/// At the upper end of an interval, a gradient that points outwards gives the maximising player no gain.
 /// let set = Set::<f64>::interval(0.0, 1.0)?;
 /// let mut gauge = Gauge::default();
 /// assert_eq!(gauge.measure(&set, &[1.0], &[2.0], Side::Max, Ask::Exact).upper, 0.0);
-/// // The minimising player goes down by the whole length and gains 2, rounding aside.
+/// The minimising player moves down by the whole radius and gains 2, up to rounding.
 /// let gap = gauge.measure(&set, &[1.0], &[2.0], Side::Min, Ask::Exact);
 /// assert!(1.999_999_999 <= gap.lower && gap.lower <= 2.0 && 2.0 <= gap.upper);
 /// assert!((gauge.step()[0] + 1.0).abs() <= 1e-9);
@@ -149,10 +150,10 @@ pub enum Side {
 pub struct Gauge<R> {
     radius: f64,
     step: Vec<R>,
-    /// The gradient is measured in units of this power of two.
+    /// Power of two that divides the gradient before it is used.
     unit: f64,
-    /// Where on the path either side's last bound was found, in units of the gradient as given; looked at if the gauge
-    /// [follows](Self::following) one pair.
+    /// Path parameters of the last bound of either player, in units of the gradient as given. Used by gauges made by
+    /// [`following`](Self::following).
     recent: [f64; 2],
     follows: bool,
     /// Boxed because `Gauge` is embedded in small structs.
@@ -160,7 +161,7 @@ pub struct Gauge<R> {
 }
 
 impl<R: Real> Default for Gauge<R> {
-    /// The paper's radius, 1.
+    /// A gauge with the paper's radius, 1.
     fn default() -> Self {
         Self::new(1.0)
     }
@@ -172,18 +173,18 @@ impl<R: Real> Gauge<R> {
         Self { radius, step: Vec::new(), unit: 1.0, recent: [f64::NAN; 2], follows: false, path: Box::default() }
     }
 
-    /// A gauge for one pair of players as they move: the search on a polyhedron begins where the same side's last one ended. The bounds
-    /// differ from those of another gauge by rounding.
+    /// A gauge that measures one pair of players as they move. On a polyhedron, the search starts where the last search
+    /// for the same player ended, so bounds may differ by rounding from those of a new gauge.
     pub(crate) fn following(radius: f64) -> Self {
         Self { follows: true, ..Self::new(radius) }
     }
 
-    /// The most that moving from `point` within `set` can gain to first order. The best step found is in [`step`](Self::step).
+    /// Measures the largest first-order gain of a feasible step from `point`. [`step`](Self::step) returns the best
+    /// step found.
     ///
-    /// The point belongs to the set up to rounding: the set is taken to reach just as far as the point. One that is
-    /// clearly outside has no gap, and neither has anything that is not finite: both bounds are NaN then. Where the gradient is
-    /// exactly zero nothing can be gained from anywhere and the point is not looked at: whoever takes points from strangers
-    /// asks for [`Set::distance`] first.
+    /// The point must belong to the set up to rounding; a point slightly outside is treated as if it were on the
+    /// border. Both bounds are NaN if the point is clearly outside or a number is not finite. If the gradient is
+    /// exactly zero, the gap is 0 and the point is not checked. Check untrusted points with [`Set::distance`] first.
     pub fn measure(&mut self, set: &Set<R>, point: &[R], grad: &[R], side: Side, ask: Ask) -> Gap {
         assert_eq!(point.len(), set.dim());
         assert_eq!(grad.len(), set.dim());
@@ -196,7 +197,7 @@ impl<R: Real> Gauge<R> {
         gap
     }
 
-    /// The gap, and whether the step was written.
+    /// Returns the gap, and true if the step was written.
     fn bounds(&mut self, set: &Set<R>, point: &[R], grad: &[R], (side, ask): (Side, Ask)) -> (Gap, bool) {
         let usable = self.radius.is_finite() && self.radius >= 0.0;
         let survey = sums::survey(grad);
@@ -207,7 +208,8 @@ impl<R: Real> Gauge<R> {
         if largest == 0.0 || self.radius == 0.0 {
             return (Gap::ZERO, false);
         }
-        // In units of a power of two near the largest entry squares neither overflow nor vanish, and no bit changes.
+        // Divide by a power of two near the largest entry: squares then neither overflow nor underflow, and no bit
+        // changes.
         let unit = power_of_two_near(largest);
         self.unit = unit;
         let factor = if side == Side::Min { 1.0 } else { -1.0 } / unit;
@@ -224,14 +226,14 @@ impl<R: Real> Gauge<R> {
         (Gap { lower: if lower < upper { lower } else { upper } * unit, upper: upper * unit }, true)
     }
 
-    /// How the last upper bound was found: the path parameter (0 for `radius ||g||`, infinite for the limit of the path), and the
-    /// multipliers of all rows of polyhedra. Both are in units where the gradient was divided by the third number.
+    /// The proof of the last upper bound: the path parameter (0 for the bound `radius ||g||`, infinite for the limit of
+    /// the path), the multipliers of all rows of polyhedra, and the number by which the gradient was divided in both.
     pub(crate) fn proof(&self) -> (f64, &[f64], f64) {
         let (tau, multipliers) = self.path.proof();
         (tau, multipliers, self.unit)
     }
 
-    /// The feasible step that attains the lower bound of the last measurement; 0 when that measured nothing.
+    /// The feasible step that attains the lower bound of the last measurement; 0 if that found no gain.
     pub fn step(&self) -> &[R] {
         &self.step
     }

@@ -1,4 +1,4 @@
-//! One set of a product, as seen from the point: what the path needs to know of it.
+//! One factor of a product set, prepared for the search along the path from a given point.
 
 use super::projected;
 use super::round::{Flat, Plane, Round};
@@ -10,39 +10,43 @@ use crate::sets::{Affine, Ball, BoxSet, Halfspace, L1Ball};
 use crate::{Real, Set, ops};
 use std::ops::Range;
 
-/// A point this far outside, relative to the radius and the numbers of the set, is not there by rounding.
+/// A point that is outside by more than this, relative to the radius and the numbers of the set, is not outside by
+/// rounding alone.
 const OUTSIDE: f64 = 1e-4;
 
-/// A part, with the coordinates it owns.
+/// A factor of the set and the range of its coordinates.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) range: Range<usize>,
     pub(super) shape: PartKind,
-    /// What the rounding of differences of gradients may take from a bound, per unit of the radius.
+    /// Bound of the rounding error of differences of gradients, per unit of the radius.
     noise: f64,
 }
 
-/// What the two vectors of a part hold. `w` is the gradient, or what matters of it.
+/// Kind of a part, which decides the contents of its two vectors `w` and `base`. `w` is the gradient or the relevant
+/// part of it.
 #[derive(Debug, Clone)]
 pub(super) enum PartKind {
-    /// No constraint is left. `w` is the gradient along the set.
+    /// No inequality constraint. `w` is the gradient along the set.
     Free { norm2: f64 },
-    /// `base` is the room each coordinate has in the direction it moves.
+    /// `base` is the distance that each coordinate can move in its direction of descent.
     Box { norm2: f64 },
-    /// `base` is the unit normal, `w` the gradient without its part along it.
+    /// `base` is the unit normal, `w` the gradient without its component along the normal.
     Plane(Plane),
-    /// `base` is the unit vector from the centre to the point, `w` the gradient without its part along it.
+    /// `base` is the unit vector from the centre to the point, `w` the gradient without its component along that
+    /// vector.
     Round(Round),
-    /// `base` are the weights, `w` the gradient above its smallest entry.
+    /// `base` is the point, `w` the gradient minus its smallest entry.
     Simplex(ThresholdPart<SimplexRule>),
     /// `base` is the point, `w` the gradient.
     L1Ball(ThresholdPart<L1Rule>),
-    /// Known by its projection. `base` is the point, `w` the gradient; `rows` are the slacks if it is a polyhedron.
+    /// Only the projection is known. `base` is the point, `w` the gradient; `rows` is the range of the slacks if it is
+    /// a polyhedron.
     Projected { norm2: f64, rows: Range<usize> },
 }
 
-/// What a part is looked at with: the gradient that belongs to it and its smallest and largest entry, the factor that
-/// all of them are to be multiplied by, the vectors to fill, the slacks of all polyhedra so far, and the radius.
+/// Input of [`Part::new`]: the part's gradient with its smallest and largest entry, the factor by which all of these
+/// are multiplied, the vectors to fill, the slacks of all polyhedra so far, and the radius.
 pub(super) struct PartInput<'a, R> {
     pub(super) grad: &'a [R],
     pub(super) ends: (f64, f64),
@@ -54,18 +58,18 @@ pub(super) struct PartInput<'a, R> {
 }
 
 impl<R: Real> PartInput<'_, R> {
-    /// Whether a violation is too large for rounding.
+    /// True if a violation is too large to come from rounding; true for NaN.
     fn is_far(&self, violation: f64, scale: f64) -> bool {
         !(violation <= OUTSIDE * (self.radius + scale))
     }
 
-    /// The smallest and the largest entry of `w` as loaded.
+    /// The smallest and the largest entry of `w` after [`load`](Self::load).
     fn ends(&self) -> (f64, f64) {
         let (a, b) = (self.factor * self.ends.0, self.factor * self.ends.1);
         if a < b { (a, b) } else { (b, a) }
     }
 
-    /// Fills `w` with the gradient; returns the square of its length.
+    /// Fills `w` with the gradient and returns the square of its length.
     fn load(&mut self) -> f64 {
         let factor = self.factor;
         sums::fill(self.w, self.grad, self.grad, |g, _| factor * g);
@@ -74,7 +78,7 @@ impl<R: Real> PartInput<'_, R> {
 }
 
 impl Part {
-    /// Looks at a set that is not a product. `None` when the point is clearly outside.
+    /// Prepares a set that is not a product. `None` if the point is clearly outside.
     pub(super) fn new<R: Real>(
         set: &Set<R>,
         point: &[R],
@@ -105,12 +109,12 @@ impl Part {
                 PartKind::Projected { norm2, rows: from..look.slacks.len() }
             }
         };
-        // A box works with single differences, exact to the last digit.
+        // A box uses single differences, which are exact to the last digit.
         let exact = matches!(shape, PartKind::Box { .. }) || matches!(set, Set::Free(_));
         Some(Self { range, shape, noise: if exact { 0.0 } else { ROUNDING * norm2.sqrt() } })
     }
 
-    /// The square of a bound on the gain per unit of length.
+    /// Square of an upper bound of the gain per unit of length.
     pub(super) fn norm2(&self) -> f64 {
         match &self.shape {
             PartKind::Free { norm2 } | PartKind::Box { norm2 } | PartKind::Projected { norm2, .. } => *norm2,
@@ -125,8 +129,7 @@ impl Part {
         self.noise
     }
 
-    /// The path's sums at `tau`, which may be infinite. A projected part knows the path only through its set: see
-    /// [`projected`].
+    /// The path's sums at `tau`, which may be infinite. For a projected part, [`projected`] computes them from the set.
     pub(super) fn at(&mut self, tau: f64, entries: Entries<'_>) -> Sums {
         match &mut self.shape {
             PartKind::Free { norm2 } => Sums::straight(tau, *norm2),
@@ -139,7 +142,8 @@ impl Part {
         }
     }
 
-    /// The last [`at`](Self::at) was not beyond the tau that is sought.
+    /// Drops entries that became inactive. Call it only if the last [`at`](Self::at) was not beyond the root of the
+    /// search.
     pub(super) fn prune(&mut self, entries: Entries<'_>) {
         match &mut self.shape {
             PartKind::Simplex(c) => c.prune(entries),
@@ -148,7 +152,7 @@ impl Part {
         }
     }
 
-    /// Writes the path's step at `tau`, times a factor; nothing for a projected part.
+    /// Writes the path's step at `tau` times a factor; writes nothing for a projected part.
     pub(super) fn write<R: Real>(&self, tau: f64, factor: f64, (w, base): (&[f64], &[f64]), step: &mut [R]) {
         let flat = match &self.shape {
             PartKind::Projected { .. } => return,
@@ -167,8 +171,8 @@ impl Part {
         });
     }
 
-    /// `-<g, s>`, as far as `g` matters: a step along the set is not charged for what rounding moved it off the set. And
-    /// `||s||^2`.
+    /// Returns `-<g, s>` and `||s||^2`. The gain uses the relevant part of `g`, so that rounding that moved `s` off the
+    /// set does not count.
     pub(super) fn gain<R: Real>(&self, (w, base): (&[f64], &[f64]), s: &[R]) -> (f64, f64) {
         let [along_w, length2] = sums::sum(w, s, |w, s| [w * s, s * s]);
         let along_base = || sums::sum(base, s, |b, s| [b * s])[0];
@@ -200,20 +204,20 @@ fn boxed<R: Real>(set: &BoxSet<R>, point: &[R], norm2: f64, look: &mut PartInput
     (!far).then_some(PartKind::Box { norm2 })
 }
 
-/// A single point is a box without look.
+/// A set that is a single point is treated as a box in which no coordinate can move.
 fn no_room<R: Real>(look: &mut PartInput<'_, R>) -> PartKind {
     look.base.fill(0.0);
     PartKind::Box { norm2: ops::dot(look.w, look.w) }
 }
 
-/// How far a coordinate with the gradient `w` goes, and whether its room stops it.
+/// The length of the move of a coordinate with gradient `w`, and true if its bound stops it.
 #[inline(always)]
 fn box_reach(tau: f64, w: f64, room: f64) -> (f64, bool) {
     let free = if w == 0.0 { 0.0 } else { tau * w.abs() };
     if room < free { (room, true) } else { (free, false) }
 }
 
-/// Where the room ends, `n_i` takes up the rest of the gradient.
+/// Where a bound stops the coordinate, `n_i` cancels the rest of the gradient.
 fn box_at(tau: f64, w: &[f64], room: &[f64]) -> Sums {
     let inverse = 1.0 / tau;
     let [length2, gain, residual2, support, speed2] = sums::sum(w, room, |w, room| {
@@ -257,7 +261,7 @@ fn plane<R: Real>(set: &Halfspace<R>, point: &[R], look: &mut PartInput<'_, R>) 
     Some(PartKind::Plane(Plane::new(look.w, look.base, slack, size)))
 }
 
-/// A step keeps the sum, so the point's own sum serves as the scale.
+/// A step keeps the sum, so the sum of the point is used as the scale.
 fn simplex<R: Real>(scale: f64, point: &[R], range: Range<usize>, look: &mut PartInput<'_, R>) -> Option<Part> {
     let (least, _) = look.ends();
     let (grad, factor) = (look.grad, look.factor);
@@ -292,8 +296,8 @@ fn affine<R: Real>(set: &Affine, point: &[R], look: &mut PartInput<'_, R>) -> Op
             return None;
         }
     }
-    // Again and again: each pass leaves an error of the size of what it removed. What still shrinks after two passes has
-    // no part along the set at all.
+    // Repeat: each pass leaves an error proportional to what it removed. If the rest still shrinks after two passes,
+    // the gradient has no part along the set.
     set.tangent(look.w);
     set.tangent(look.w);
     let length = ops::norm(look.w);

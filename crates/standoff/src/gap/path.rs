@@ -1,7 +1,8 @@
-//! `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) - x`.
+//! Computes `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) -
+//! x`.
 //!
-//! **Bounds from above.** For every vector `n` and every step that is allowed,
-//! `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n|| + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
+//! **Upper bounds.** For every vector `n` and every feasible step, `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n||
+//! + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
 //!
 //! **The path.** `s(tau)` minimises `<g, s> + ||s||^2 / (2 tau)` over `C - x`. By its optimality condition,
 //! `<g + s/tau, v - s> >= 0` for all `v` in `C - x`, the vector `n = -g - s/tau` is normal to `C` at `x + s`: the supremum above is
@@ -11,23 +12,24 @@
 //! X <= radius ||s|| / tau + <n, s> = -<g, s> + ||s|| (radius - ||s||) / tau.
 //! ```
 //!
-//! **Bounds from below.** `s` itself if `||s|| <= radius`, else `s` shortened to the radius, which stays in the convex set `C - x`:
-//! `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius` both bounds are `-<g, s>`.
+//! **Lower bounds.** If `||s|| <= radius`, `s` itself is feasible; otherwise `s` shortened to the radius is, because `C
+//! - x` is convex and contains 0: `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius`, both bounds are `-<g,
+//! s>`.
 //!
-//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, take the optimality condition of each with the other as `v`:
-//! `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2> <= a b`, is
-//! `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never falls and `||s||/tau` never
-//! grows: `||s(tau)|| = radius` has one solution, or an interval of them with the same gain, and [`Bracket`] confines it. Since
-//! `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
+//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, use the optimality condition of each with the
+//! other as `v`: `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2>
+//! <= a b`, is `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never
+//! decreases and `||s||/tau` never increases: `||s(tau)|| = radius` has one solution, or an interval of solutions with
+//! the same gain, and [`Bracket`] encloses it. Since `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
 //!
-//! **The limit.** If the path ends before the radius, its end is a minimiser of `<g, z>` over `C` and `n = -g` proves its gain. That is
-//! the evaluation at `tau = inf`, tried first.
+//! **The limit.** If the path ends before the radius, its end point is a minimiser of `<g, z>` over `C` and `n = -g`
+//! proves its gain. This is the evaluation at `tau = inf`, which is tried first.
 //!
-//! **Products.** Projections onto a product act part by part, and `||s||^2`, `<g, s>`, `||g + n||^2` and the supremum are sums over the
-//! parts ([`Sums`]): one tau serves all of them, only the length couples them.
+//! **Products.** Projections onto a product act on each factor separately, and `||s||^2`, `<g, s>`, `||g + n||^2` and
+//! the supremum are sums over the factors ([`Sums`]). All factors share one tau; only the length couples them.
 //!
-//! **Rounding.** Sums of positive terms are exact up to a few units; what differences may have lost is kept apart (`doubt`, `noise`) and
-//! added in [`Path::allowed`].
+//! **Rounding.** Sums of positive terms are exact up to a few units in the last place. Bounds of the errors of
+//! differences are kept separately (`doubt`, `noise`) and added in [`Path::allowed`].
 
 use super::Ask;
 use super::bracket::Bracket;
@@ -41,41 +43,41 @@ use crate::{Real, Set};
 #[cfg(feature = "polyhedron")]
 use crate::{ops, sets::Polyhedron};
 
-/// Evaluations after which the bounds are as good as they get; 10 are many.
+/// Limit of evaluations. More than 10 are rare, and more than this improve nothing.
 const MOST: usize = 80;
-/// Bounds this close, relative to the upper one, are equal.
+/// Bounds whose difference, relative to the upper one, is at most this count as equal.
 const EQUAL: f64 = 4.0 * f64::EPSILON;
-/// Bounds of a polyhedron this close, relative to the upper one, need no cone program.
+/// Bounds of a polyhedron whose relative difference is at most this need no cone program.
 #[cfg(feature = "polyhedron")]
 const CLOSE: f64 = 1e-9;
 
-/// A set seen from a point, and the best bounds so far.
+/// A set prepared for a point and a gradient, and the best bounds so far.
 #[derive(Debug)]
 pub(super) struct Path<R> {
     parts: Vec<Part>,
     vectors: Vectors,
-    /// For projected parts: the slacks of the polyhedra, the step at hand and the best one.
+    /// For projected parts: the slacks of the polyhedra, the current step and the best step.
     slacks: Vec<f64>,
     trial: Vec<f64>,
     best: Vec<f64>,
-    /// The multipliers of the polyhedra's rows: those at hand, and those of the best upper bound.
+    /// Multipliers of the polyhedra's rows: the current ones, and those of the best upper bound.
     trial_multipliers: Vec<f64>,
     proof_multipliers: Vec<f64>,
-    /// Where on the path the best upper bound was found; 0 for the bound `radius ||g||`.
+    /// Path parameter of the best upper bound; 0 for the bound `radius ||g||`.
     proof_tau: f64,
     near: f64,
     projector: Projector<R>,
     radius: f64,
-    /// The step at `tau`, which is `length` long, gains `lower` when shortened to the radius.
+    /// The lower bound: the gain of the step at `tau`, of length `length`, shortened to the radius.
     lower: f64,
     tau: f64,
     length: f64,
-    /// Nothing gains more than this, rounding aside; and what rounding may have taken from it.
+    /// The upper bound before rounding errors, and a bound of its own rounding error.
     upper: f64,
     doubt: f64,
-    /// What rounding may have taken from every bound.
+    /// Bound of the rounding error that every upper bound has.
     noise: f64,
-    /// `radius ||g||`, which nothing gains more than on any set.
+    /// `radius ||g||`, an upper bound on every set.
     most: f64,
 }
 
@@ -105,7 +107,7 @@ impl<R> Default for Path<R> {
 }
 
 impl<R: Real> Path<R> {
-    /// Looks at every part of the set; `false` when the point is clearly outside.
+    /// Prepares every part of the set; `false` if the point is clearly outside.
     pub(super) fn prepare(&mut self, set: &Set<R>, point: &[R], grad: &Gradient<'_, R>, radius: f64) -> bool {
         self.vectors.w.resize(point.len(), 0.0);
         self.vectors.base.resize(point.len(), 0.0);
@@ -135,18 +137,20 @@ impl<R: Real> Path<R> {
         true
     }
 
-    /// Takes the memory that [`prepare`](Self::prepare) will need: a run whose first gradients are zero takes it at once too.
+    /// Allocates the memory that [`prepare`](Self::prepare) needs, so that a run whose first gradients are zero does
+    /// not allocate later.
     pub(super) fn make_room(&mut self, set: &Set<R>) {
-        let (leaves, crowd) = count_leaves(set);
+        let (leaves, has_threshold) = count_leaves(set);
         self.parts.reserve(leaves.saturating_sub(self.parts.len()));
         self.vectors.w.resize(set.dim(), 0.0);
         self.vectors.base.resize(set.dim(), 0.0);
-        let crowd = if crowd { set.dim() } else { 0 };
-        self.vectors.kept_w.resize(crowd, 0.0);
-        self.vectors.kept_base.resize(crowd, 0.0);
+        let kept = if has_threshold { set.dim() } else { 0 };
+        self.vectors.kept_w.resize(kept, 0.0);
+        self.vectors.kept_base.resize(kept, 0.0);
     }
 
-    /// Where on the path the best upper bound was found (0: nowhere, infinite: at its limit), and the multipliers of all polyhedra's rows.
+    /// Path parameter of the best upper bound (0 for `radius ||g||`, infinite for the limit), and the multipliers of
+    /// all polyhedra's rows.
     pub(super) fn proof(&self) -> (f64, &[f64]) {
         (self.proof_tau, &self.proof_multipliers)
     }
@@ -174,7 +178,7 @@ impl<R: Real> Path<R> {
         inside
     }
 
-    /// Follows the path to `tau` and lets both bounds profit.
+    /// Evaluates the path at `tau` and improves both bounds.
     fn evaluate(&mut self, set: &Set<R>, tau: f64) -> Sums {
         let mut sums = Sums::default();
         for (index, part) in self.parts.iter_mut().enumerate() {
@@ -195,7 +199,8 @@ impl<R: Real> Path<R> {
             });
         }
         self.profit(tau, &sums);
-        // ||s|| <= radius: the root is not before this tau, so what has become inactive up to here stays so for the search.
+        // ||s|| <= radius: the root is not before this tau, so entries that are inactive here stay inactive for the
+        // rest of the search.
         if tau.is_finite() && sums.length2.sqrt() <= self.radius {
             for part in &mut self.parts {
                 let r = part.range.clone();
@@ -205,7 +210,7 @@ impl<R: Real> Path<R> {
         sums
     }
 
-    /// Keeps what the sums at `tau` prove. NaN proves nothing.
+    /// Improves the bounds by the sums at `tau`. NaN proves nothing.
     fn profit(&mut self, tau: f64, sums: &Sums) {
         let length = sums.length2.sqrt();
         let factor = if length > self.radius { self.radius / length } else { 1.0 };
@@ -216,7 +221,7 @@ impl<R: Real> Path<R> {
         self.prove(tau, sums);
     }
 
-    /// Keeps the upper bound.
+    /// Improves the upper bound.
     fn prove(&mut self, tau: f64, sums: &Sums) {
         let bound = self.radius * sums.residual2.sqrt() + sums.support;
         if bound + sums.doubt < self.upper + self.doubt {
@@ -226,8 +231,8 @@ impl<R: Real> Path<R> {
         }
     }
 
-    /// The upper bound with an allowance for rounding: sums of positive terms are exact up to some `sqrt(n)` units, and
-    /// differences up to doubt and noise. What is exactly 0 (no gradient, no room) stays 0.
+    /// The upper bound plus its rounding errors: sums of positive terms are exact up to about `sqrt(n)` units, and
+    /// differences up to `doubt` and `noise`. A bound of exactly 0 (no gradient, no room) stays 0.
     fn allowed(&self) -> f64 {
         if self.upper == 0.0 && self.doubt == 0.0 {
             return 0.0;
@@ -243,9 +248,10 @@ impl<R: Real> Path<R> {
             || ask.settled(self.lower, self.allowed())
     }
 
-    /// Brings the bounds together and returns the upper one.
+    /// Narrows the bounds until they are good enough and returns the upper one.
     pub(super) fn search(&mut self, set: &Set<R>, ask: Ask) -> f64 {
-        // `upper` is still radius ||g||: this is tau = radius / ||g||, up to which the path is no longer than the radius.
+        // `upper` is still radius ||g||, so this is tau = radius / ||g||; up to there the path is no longer than the
+        // radius.
         let start = self.radius * (self.radius / self.upper);
         if self.is_settled(ask) {
             return self.allowed();
@@ -260,25 +266,25 @@ impl<R: Real> Path<R> {
         if let Set::Polyhedron(p) = set
             && !self.is_close(ask)
         {
-            // Rows that are nearly dependent: the path is hard to follow there.
+            // Rows are nearly dependent, so the path is hard to follow.
             let guess = self.ask_cone_program(p);
             self.close_in(set, guess.filter(|&tau| tau > start).unwrap_or(start), ask);
         }
         self.allowed()
     }
 
-    /// The next search begins near this tau, if the set is a polyhedron; NaN for no preference.
+    /// Starts the next search near this tau if the set is a polyhedron; NaN for no preference.
     pub(super) fn start_near(&mut self, tau: f64) {
         self.near = tau;
     }
 
-    /// Whether the bounds of a polyhedron are as close to each other as the path alone can bring them.
+    /// True if the bounds of a polyhedron are as close to each other as the path alone can bring them.
     #[cfg(feature = "polyhedron")]
     fn is_close(&self, ask: Ask) -> bool {
         self.is_settled(ask) || self.upper - self.lower <= CLOSE * self.upper + self.doubt + self.noise
     }
 
-    /// Where the path of a single ball reaches the radius.
+    /// The tau at which the path of a single ball reaches the radius.
     fn closed_form(&self) -> Option<f64> {
         match self.parts.as_slice() {
             [Part { shape: PartKind::Round(ball), .. }] => Some(ball.tau_at(self.radius)),
@@ -286,7 +292,7 @@ impl<R: Real> Path<R> {
         }
     }
 
-    /// One cone program brings both bounds close together; returns where the path should be looked at next.
+    /// Improves both bounds by one cone program and returns the tau at which to evaluate the path next.
     #[cfg(feature = "polyhedron")]
     fn ask_cone_program(&mut self, set: &Polyhedron) -> Option<f64> {
         let (g, point) = (&self.vectors.w, &self.vectors.base);
@@ -306,10 +312,11 @@ impl<R: Real> Path<R> {
         Some(self.radius / proof.residual2.sqrt())
     }
 
-    /// Looks for `||s(tau)|| = radius`, from a first guess.
+    /// Searches for `||s(tau)|| = radius` from a first guess.
     fn close_in(&mut self, set: &Set<R>, start: f64, ask: Ask) {
         let mut bracket = Bracket::new(self.radius);
-        // Beyond the limit of a path that is known in closed form there is a root; one that is only looked at may rest.
+        // A path in closed form that is longer than the radius in the limit has a root; a projected path may stop
+        // before the radius.
         let exists = !self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. }));
         let mut tau = start;
         let mut idle = 0;
@@ -327,13 +334,13 @@ impl<R: Real> Path<R> {
         }
     }
 
-    /// Writes the best step, not longer than the radius when stored, and returns what it gains.
+    /// Writes the best step, at most as long as the radius after rounding to the stored type, and returns its gain.
     pub(super) fn write_step(&mut self, step: &mut [R]) -> f64 {
         if self.lower <= 0.0 {
             step.fill(R::default());
             return 0.0;
         }
-        // A little short of the radius, for the rounding of what is stored.
+        // Slightly shorter than the radius, to allow for the rounding of the stored entries.
         let longest = self.radius * (1.0 - 2.0 * f64::EPSILON) * (1.0 - 2.0 * R::UNIT_ROUNDOFF);
         let factor = if self.length > longest { longest / self.length } else { 1.0 };
         for part in &self.parts {
@@ -350,7 +357,7 @@ impl<R: Real> Path<R> {
         if length2.sqrt() <= self.radius {
             return gain;
         }
-        // Storing has lengthened it all the same; a shorter one is as feasible.
+        // Rounding made it longer than the radius all the same: shorten it, which keeps it feasible.
         let factor = longest / length2.sqrt() * (1.0 - 2.0 * R::UNIT_ROUNDOFF);
         for stored in step.iter_mut() {
             *stored = R::from_f64(factor * stored.to_f64());
@@ -358,7 +365,7 @@ impl<R: Real> Path<R> {
         self.gain(step).0
     }
 
-    /// What a step gains, if anything, and the square of its length.
+    /// The gain of a step, at least 0, and the square of its length.
     fn gain(&self, step: &[R]) -> (f64, f64) {
         let (mut gain, mut length2) = (0.0, 0.0);
         for part in &self.parts {
@@ -371,7 +378,7 @@ impl<R: Real> Path<R> {
     }
 }
 
-/// The set of leaf number `index`, in the order of the coordinates.
+/// The factor number `index` of a product, in the order of the coordinates.
 fn leaf<'s, R: Real>(set: &'s Set<R>, index: &mut usize) -> Option<&'s Set<R>> {
     match set {
         Set::Product(p) => p.parts().iter().find_map(|part| leaf(part, index)),
@@ -383,7 +390,7 @@ fn leaf<'s, R: Real>(set: &'s Set<R>, index: &mut usize) -> Option<&'s Set<R>> {
     }
 }
 
-/// How many sets a product is made of, and whether one is a simplex or an l1 ball.
+/// Number of factors of a product, and true if one of them is a simplex or an l1 ball.
 fn count_leaves<R: Real>(set: &Set<R>) -> (usize, bool) {
     match set {
         Set::Product(p) => {

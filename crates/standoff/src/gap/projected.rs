@@ -1,21 +1,21 @@
-//! Sets that are known by their projection: `s(tau) = P(x - tau g) - x` and `n = -g - s/tau`, which is normal to the set
-//! at `x + s`. A polyhedron's projection brings multipliers, which prove a bound whether or not they are exact.
+//! Sets that are known by their projection: `s(tau) = P(x - tau g) - x`, and `n = -g - s/tau` is normal to the set at
+//! `x + s`. A polyhedron's projection also gives multipliers, which prove a bound even if they are not exact.
 
 use super::sums::{self, Sums};
 use crate::sets::{PathPoint, Polyhedron};
 use crate::{Real, Set, ops};
 
-/// A projection violating a row by more than this, relative to its length, is projected once more: one that starts far
-/// away is only as exact as the distance allows.
+/// A projection that violates a row by more than this, relative to its length, is projected once more: the projection
+/// of a far point is only as exact as the distance allows.
 const VIOLATED: f64 = 1e-14;
 
-/// The path of a polyhedron rests when it moves at no more than this, relative to the gradient.
+/// The path of a polyhedron has ended if its speed is at most this, relative to the gradient.
 const AT_REST: f64 = 1e-8;
 
-/// A projection that starts this many times farther away than the set is large is done twice.
+/// A projection from farther away than this many times the size of the set is repeated.
 const FAR: f64 = 4.0;
 
-/// Scratch space; nothing is allocated here after the first use.
+/// Scratch space; allocates nothing after the first use.
 #[derive(Debug)]
 pub(super) struct Projector<R> {
     aim: Vec<f64>,
@@ -41,7 +41,7 @@ impl<R> Default for Projector<R> {
     }
 }
 
-/// A projected part: its gradient, its point, its slacks if it is a polyhedron, and the radius.
+/// A projected part: gradient, point, slacks if it is a polyhedron, and the radius.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProjectedPart<'a> {
     pub(super) g: &'a [f64],
@@ -62,8 +62,8 @@ pub(super) fn push_slacks(set: &Polyhedron, point: &[f64], slacks: &mut Vec<f64>
     (worst, scale)
 }
 
-/// What multipliers of the rows prove, those that are not positive left out: `||g + A^T l||^2`, `l^T slack` and the
-/// doubt about it, as sums of a step that is still to be found. Overwrites `residual`.
+/// The bound that multipliers of the rows prove, ignoring those that are not positive: `||g + A^T l||^2`, `l^T slack`
+/// and its rounding error, as [`Sums`] without a step. Overwrites `residual`.
 pub(super) fn dual(set: &Polyhedron, seen: &ProjectedPart<'_>, l: &[f64], residual: &mut [f64]) -> Sums {
     residual.copy_from_slice(seen.g);
     let mut sums = Sums::default();
@@ -80,12 +80,12 @@ pub(super) fn dual(set: &Polyhedron, seen: &ProjectedPart<'_>, l: &[f64], residu
 }
 
 impl<R: Real> Projector<R> {
-    /// The multipliers of the rows of the polyhedron at hand.
+    /// Multipliers of the rows of the current polyhedron.
     pub(super) fn multipliers(&self) -> &[f64] {
         &self.multipliers
     }
 
-    /// Writes the path's step at `tau` and returns its sums; of sets of one's own the derivative is not known.
+    /// Writes the path's step at `tau` and returns its sums. For custom sets the derivative is unknown.
     pub(super) fn at(&mut self, set: &Set<R>, tau: f64, seen: ProjectedPart<'_>, s: &mut [f64]) -> Sums {
         match set {
             Set::Polyhedron(p) if tau.is_finite() => self.polyhedron(p, tau, seen, s),
@@ -115,7 +115,7 @@ impl<R: Real> Projector<R> {
         let [length2, gain] = sums::sum(s, seen.g, |s, g| [s * s, -g * s]);
         let [moves, speed2] = sums::sum(s, &self.along, |s, a| [-s * a, a * a]);
         if speed2 <= AT_REST * AT_REST * ops::dot(seen.g, seen.g) {
-            // The path may have come to its end: then the rates are the multipliers of the limit, where g + n is 0.
+            // The path may have ended. Then the rates are the multipliers of the limit, where g + n is 0.
             let limit = dual(set, &seen, &self.rates, &mut self.aim);
             if limit.bound(seen.radius) < proof.bound(seen.radius) {
                 proof = limit;
@@ -125,7 +125,7 @@ impl<R: Real> Projector<R> {
         Sums { length2, gain, along: moves, speed2, ..proof }
     }
 
-    /// Moves `z` onto the set if it is off by more than rounding.
+    /// Projects `z` onto the set if it violates a row by more than rounding.
     pub(super) fn tighten(&mut self, set: &Polyhedron, z: &mut [f64]) {
         if set.violation(z) > VIOLATED * (1.0 + ops::norm(z)) {
             self.aim.resize(z.len(), 0.0);
@@ -144,13 +144,14 @@ impl<R: Real> Projector<R> {
         set.project(&mut self.stored);
         let (g, size) = (ops::norm(seen.g), ops::norm(seen.point));
         if tau * g > FAR * (size + seen.radius) {
-            // From far away it lands beside the set by a rounding of that distance; from there it does not.
+            // From far away the result misses the set by a rounding error of that distance; projecting again corrects
+            // this.
             set.project(&mut self.stored);
         }
         let (length2, gain) = step_to(&self.stored, seen, s);
         let support = gain - length2 / tau;
         let support = if support < 0.0 { 0.0 } else { support };
-        // The stored x - tau g and its projection are off by a rounding; so is n, by that over tau.
+        // The stored x - tau g and its projection have rounding errors; n has them divided by tau.
         let length = length2.sqrt();
         let size = size + length;
         let mut doubt = 4.0 * R::UNIT_ROUNDOFF * ((size / tau + g) * (seen.radius + length) + g * size);
@@ -162,7 +163,7 @@ impl<R: Real> Projector<R> {
         Sums { length2, gain, residual2: length2 / (tau * tau), support, along: f64::NAN, speed2: f64::NAN, doubt }
     }
 
-    /// The limit: the step to a minimiser of `<g, z>`, with `n = -g`.
+    /// The limit of the path: the step to a minimiser of `<g, z>`, with `n = -g`.
     fn vertex(&mut self, set: &Set<R>, seen: ProjectedPart<'_>, s: &mut [f64]) -> Sums {
         self.stored.resize(s.len(), R::default());
         self.target.resize(s.len(), R::default());

@@ -1,13 +1,13 @@
-//! The half-space and the ball. ProjectedPart from the point, only one direction matters beside the gradient: everything happens
-//! in a plane, and the path is known in closed form.
+//! The half-space and the ball. From the point, one direction `e` (the normal, or away from the centre) and the
+//! gradient span a plane that contains the whole path, so the path is known in closed form.
 
 use super::sums::{ROUNDING, Sums};
 use crate::ops;
 
-/// Splits `w` along the unit vector `e`: returns `<w, e>` and leaves in `w` the rest.
+/// Splits `w` along the unit vector `e`: returns `<w, e>` and leaves the rest in `w`.
 fn split(w: &mut [f64], e: &[f64]) -> f64 {
     let mut along = 0.0;
-    // Once leaves an error of the size of the part taken out; twice is enough.
+    // One pass leaves an error proportional to the removed part; two passes are enough.
     for _ in 0..2 {
         let t = ops::dot(w, e);
         ops::axpy(-t, e, w);
@@ -16,25 +16,25 @@ fn split(w: &mut [f64], e: &[f64]) -> f64 {
     along
 }
 
-/// A step `ahead e - sideways r`, for a direction `e` and the rest `r` of the gradient.
+/// A step `ahead e - sideways r`, where `e` is the direction and `r` the rest of the gradient.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Flat {
     pub(super) ahead: f64,
     pub(super) sideways: f64,
 }
 
-/// `<e, z - x> <= slack` with a unit normal `e`: the gradient is `along e + rest`.
+/// The half-space `<e, z - x> <= slack` with a unit normal `e`; the gradient is `along e + rest`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plane {
     slack: f64,
-    /// The numbers that the slack is the difference of are about this large.
+    /// Size of the numbers whose difference is the slack.
     size: f64,
     along: f64,
     rest2: f64,
 }
 
 impl Plane {
-    /// `normal` has length one; `w` holds the gradient and is left with its rest.
+    /// `normal` has length one; `w` holds the gradient and keeps the rest of it.
     pub(super) fn new(w: &mut [f64], normal: &[f64], slack: f64, size: f64) -> Self {
         let along = split(w, normal);
         Self { slack, size, along, rest2: ops::dot(w, w) }
@@ -66,7 +66,7 @@ impl Plane {
         if tau.is_infinite() && self.rest2 > 0.0 {
             return Sums::endless();
         }
-        // n = pressure e takes up what the gradient still presses.
+        // n = pressure e cancels the part of the gradient that the plane stops.
         let Flat { sideways, .. } = self.step(tau);
         let held = self.slack / tau;
         let pressure = -self.along - held;
@@ -82,21 +82,21 @@ impl Plane {
     }
 }
 
-/// The ball around `c`, seen from `x` at the distance `offset` from `c`, in the plane of `e = (x - c) / offset` and the
-/// gradient's rest: coordinates are along `e` and along minus the rest.
+/// The ball around `c`, for a point `x` at the distance `offset` from `c`. Coordinates in the plane are along `e = (x -
+/// c) / offset` and along minus the rest of the gradient.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     offset: f64,
-    /// The ball's radius less the offset.
+    /// The ball's radius minus the offset.
     slack: f64,
-    /// The numbers that the slack is the difference of are about this large.
+    /// Size of the numbers whose difference is the slack.
     size: f64,
     along: f64,
     rest: f64,
 }
 
 impl Round {
-    /// `e` is the unit vector from the centre to the point, or 0; `w` holds the gradient and is left with its rest.
+    /// `e` is the unit vector from the centre to the point, or 0; `w` holds the gradient and keeps the rest of it.
     pub(super) fn new(w: &mut [f64], e: &[f64], (offset, slack): (f64, f64), size: f64) -> Self {
         let along = if offset > 0.0 { split(w, e) } else { 0.0 };
         Self { offset, slack, size, along, rest: ops::norm(w) }
@@ -126,8 +126,9 @@ impl Round {
         if aim.excess <= 0.0 { Sums::straight(tau, self.norm2()) } else { self.on_the_sphere(tau, &aim) }
     }
 
-    /// The tau at which the path, out on the sphere, is `reach` long; NaN or not positive if there is none. The triangle of
-    /// centre, point and arrival has the sides `offset`, `reach` and the ball's radius, and `v` points at the arrival.
+    /// The tau at which the path, on the sphere, has the length `reach`; NaN or not positive if there is none. The
+    /// triangle of centre, point and end point has the sides `offset`, `reach` and the ball's radius, and `v` points at
+    /// the end point.
     pub(super) fn tau_at(&self, reach: f64) -> f64 {
         let ahead = 0.5 * (self.slack * (2.0 * self.offset + self.slack) - reach * reach) / self.offset;
         let sideways = (reach * reach - ahead * ahead).sqrt();
@@ -139,10 +140,11 @@ impl Round {
         (self.slack * aim.forward - self.offset * aim.turned(), (self.offset + self.slack) * aim.side)
     }
 
-    /// `n` is a multiple of `v`, of length `excess / tau`: its support is that times `radius - <offset e, v/||v||>`.
+    /// `n` is a multiple of `v` of length `excess / tau`; its support is that length times `radius - <offset e,
+    /// v/||v||>`.
     fn on_the_sphere(&self, tau: f64, aim: &Aim) -> Sums {
         let (ahead, sideways) = self.step_to_sphere(aim);
-        // The derivative of the projection keeps only what is tangent to the sphere.
+        // The derivative of the projection keeps only the component tangent to the sphere.
         let slip = (-self.along * aim.side - self.rest * aim.forward) * aim.shrink;
         let length2 = ahead * ahead + sideways * sideways;
         let press = if tau.is_finite() { aim.excess / tau } else { self.norm2().sqrt() };
@@ -158,7 +160,7 @@ impl Round {
     }
 }
 
-/// The direction of `v = x - c - tau g` in the plane, and how far `v` is outside the ball.
+/// The direction of `v = x - c - tau g` in the plane, and the distance of `v` from the ball.
 struct Aim {
     forward: f64,
     side: f64,
@@ -175,7 +177,7 @@ impl Aim {
         }
         let (ahead, sideways) = (ball.offset - tau * ball.along, tau * ball.rest);
         let length = ahead.hypot(sideways);
-        // ||v|| - offset, from the difference of the squares: short steps would drown in the offset.
+        // ||v|| - offset from the difference of the squares: the plain difference would lose the digits of short steps.
         let growth = tau * (tau * ball.norm2() - 2.0 * ball.offset * ball.along) / (length + ball.offset);
         let excess = if length > 0.0 { growth - ball.slack } else { -ball.slack };
         Self { forward: ahead / length, side: sideways / length, excess, shrink: (length - excess) / length }

@@ -1,26 +1,26 @@
-//! What sets the simplex and the l1 ball apart: how one coordinate moves along the path.
+//! The difference between the simplex and the l1 ball: how one coordinate moves along the path.
 
-/// One coordinate on the path. It weighs `max(weight + rise - level, 0)`.
+/// One coordinate on the path. Its new weight is `max(weight + rise - level, 0)`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathEntry {
-    /// Where it starts; where mirrored, this may be negative.
+    /// Start of the coordinate; may be negative after mirroring.
     pub(super) start: f64,
     pub(super) weight: f64,
-    /// What the gradient adds to the weight; `-inf` where that is all lost in the limit.
+    /// Change of the weight by the gradient before the threshold; `-inf` if the weight is lost in the limit.
     pub(super) rise: f64,
-    /// The derivative of the step before the level is taken off.
+    /// Derivative of the step before the threshold.
     pub(super) rate: f64,
-    /// `tau rate`: while active, the step is `side (drift - level)`.
+    /// `tau rate`. While the entry is active, its step is `side (drift - level)`.
     pub(super) drift: f64,
     pub(super) side: f64,
-    /// The gain per unit of step.
+    /// Gain per unit of step.
     pub(super) slope: f64,
-    /// `rate`, on the side where the coordinate starts.
+    /// `rate`, with the sign of the side where the coordinate starts.
     pub(super) pull: f64,
 }
 
 impl PathEntry {
-    /// Whether it still carries weight.
+    /// True if the entry has positive weight.
     #[inline(always)]
     pub(super) fn is_active(&self, level: f64) -> bool {
         self.weight + self.rise > level
@@ -32,36 +32,38 @@ impl PathEntry {
     }
 }
 
-/// The two kinds of set.
+/// The rule of a kind of set, simplex or l1 ball.
 pub(super) trait ThresholdRule: Copy {
-    /// The coordinate with the gradient `g` that starts at `p`.
+    /// The path entry of a coordinate with gradient `g` that starts at `p`.
     fn entry(self, tau: f64, g: f64, p: f64) -> PathEntry;
 
-    /// The level at which nothing is taken off yet.
+    /// The level up to which the constraint is not active.
     fn floor(self, tau: f64) -> f64;
 
-    /// Whether an inactive entry stays so for every larger tau, given how fast the level rises.
-    fn is_gone(self, e: &PathEntry, rising: f64) -> bool;
+    /// True if an inactive entry stays inactive for every larger tau, given the rate at which the level rises.
+    fn stays_inactive(self, e: &PathEntry, rising: f64) -> bool;
 
-    /// `c`, the size of `n`, at `level = m`, `inverse = 1/tau`; infinite where only differences of it matter.
+    /// `c`, the largest entry of `n`, for `level = m` and `inverse = 1/tau`; infinite for the simplex, where only
+    /// differences of it matter.
     fn push(self, m: f64, inverse: f64) -> f64;
 
-    /// Mirrors a coordinate, or undoes that.
-    fn turn(self, g: f64, s: f64) -> f64;
+    /// Mirrors a coordinate, or undoes the mirroring.
+    fn mirror(self, g: f64, s: f64) -> f64;
 }
 
-/// Weights that keep their sum. The gradient is taken above its smallest entry: a constant changes nothing.
+/// The simplex: weights with a constant sum. `g` is the gradient minus its smallest entry; a constant changes nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SimplexRule;
 
-/// Absolute values with a bounded sum. Every coordinate is mirrored so that the path moves it upwards, from
-/// `-sign(g) p` with the gradient `-|g|`. At `tau` the absolute values lose `level + tau steepest`, if that is positive.
+/// The l1 ball: absolute values with a bounded sum. Every coordinate is mirrored so that the path moves it upwards,
+/// from `-sign(g) p` with the gradient `-|g|`. At `tau` the absolute values are reduced by `level + tau steepest`, if
+/// that is positive.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct L1Rule {
     pub(super) steepest: f64,
 }
 
-/// `tau x`, where 0 stays 0 for an infinite `tau`.
+/// `tau x`, with 0 for `x = 0` even if `tau` is infinite.
 #[inline(always)]
 fn times(tau: f64, x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { tau * x }
@@ -78,9 +80,10 @@ impl ThresholdRule for SimplexRule {
         f64::NEG_INFINITY
     }
 
-    /// Its height above the threshold, `p - tau g - m(tau)`, is concave in tau and not negative at 0: once negative, always negative.
+    /// The entry's height above the threshold, `p - tau g - m(tau)`, is concave in tau and non-negative at 0: once
+    /// negative, it stays negative.
     #[inline(always)]
-    fn is_gone(self, _: &PathEntry, _: f64) -> bool {
+    fn stays_inactive(self, _: &PathEntry, _: f64) -> bool {
         true
     }
 
@@ -89,7 +92,7 @@ impl ThresholdRule for SimplexRule {
     }
 
     #[inline(always)]
-    fn turn(self, _: f64, s: f64) -> f64 {
+    fn mirror(self, _: f64, s: f64) -> f64 {
         s
     }
 }
@@ -97,7 +100,7 @@ impl ThresholdRule for SimplexRule {
 impl ThresholdRule for L1Rule {
     #[inline(always)]
     fn entry(self, tau: f64, g: f64, p: f64) -> PathEntry {
-        let (start, slope) = (self.turn(g, p), g.abs());
+        let (start, slope) = (self.mirror(g, p), g.abs());
         let (upwards, downwards) = (slope - self.steepest, -slope - self.steepest);
         let ahead = start + times(tau, slope) >= 0.0;
         let rate = if ahead { upwards } else { downwards };
@@ -112,10 +115,11 @@ impl ThresholdRule for L1Rule {
         -tau * self.steepest
     }
 
-    /// As on the simplex, unless it has yet to pass 0. Its absolute value grows at the rate `|g|` from there, and what it is compared with,
-    /// `m + tau steepest`, at least at the rate `rising + steepest`, because `m` is convex in tau.
+    /// As on the simplex, unless the coordinate has not passed 0 yet. Afterwards its absolute value grows at the rate
+    /// `|g|`, and the threshold `m + tau steepest` grows at least at the rate `rising + steepest`, because `m` is
+    /// convex in tau.
     #[inline(always)]
-    fn is_gone(self, e: &PathEntry, rising: f64) -> bool {
+    fn stays_inactive(self, e: &PathEntry, rising: f64) -> bool {
         e.start >= 0.0 || e.slope - self.steepest <= rising
     }
 
@@ -124,7 +128,7 @@ impl ThresholdRule for L1Rule {
     }
 
     #[inline(always)]
-    fn turn(self, g: f64, s: f64) -> f64 {
+    fn mirror(self, g: f64, s: f64) -> f64 {
         -s * 1.0_f64.copysign(g)
     }
 }

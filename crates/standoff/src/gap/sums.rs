@@ -1,17 +1,17 @@
-//! Sums over coordinates: what one value of the path parameter tells, so that the parts of a product add up, and the
-//! passes that compute them.
+//! Sums over coordinates at one value of the path parameter, which add up over the factors of a product, and the
+//! vectorised loops that compute them.
 
 use crate::Real;
 use crate::simd::{self, Pass};
 
-/// Running sums per quantity; fixed, because the order of additions is part of the result.
+/// Number of partial sums per quantity. It is fixed because the order of additions is part of the result.
 const LANES: usize = 8;
-/// Terms computed before they are added.
+/// Number of terms computed before they are added.
 const CHUNK: usize = 32;
-/// The relative error of the differences of gradients, and of distances, that make up a bound.
+/// Relative error of the differences of gradients, and of distances, in a bound.
 pub(super) const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// At the path's point `s = s(tau)`, with a vector `n` that proves a bound.
+/// Quantities at the path's point `s = s(tau)`, with the vector `n` that proves the upper bound.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Sums {
     /// `||s||^2`.
@@ -22,16 +22,16 @@ pub(super) struct Sums {
     pub(super) residual2: f64,
     /// `sup { <n, z - x> : z in C }`.
     pub(super) support: f64,
-    /// `<s, s'>`, with `s'` the derivative in tau; NaN where that is not known.
+    /// `<s, s'>`, where `s'` is the derivative in tau; NaN if unknown.
     pub(super) along: f64,
-    /// `||s'||^2`; NaN where that is not known.
+    /// `||s'||^2`; NaN if unknown.
     pub(super) speed2: f64,
-    /// What rounding may have taken from the bound.
+    /// Bound of the rounding error of the upper bound.
     pub(super) doubt: f64,
 }
 
 impl Sums {
-    /// No constraint is felt: `s = -tau g`, `n = 0`.
+    /// Sums where no constraint is active: `s = -tau g`, `n = 0`.
     pub(super) fn straight(tau: f64, norm2: f64) -> Self {
         if norm2 == 0.0 {
             return Self::default();
@@ -46,12 +46,12 @@ impl Sums {
         }
     }
 
-    /// There is no limit for `tau` to infinity: the gain is not bounded.
+    /// Sums without a limit for `tau` to infinity: the gain is unbounded.
     pub(super) fn endless() -> Self {
         Self { length2: f64::INFINITY, support: f64::INFINITY, ..Self::default() }
     }
 
-    /// The upper bound that `n` proves, with what rounding may have taken from it.
+    /// The upper bound that `n` proves, plus its rounding error.
     pub(super) fn bound(&self, radius: f64) -> f64 {
         radius * self.residual2.sqrt() + self.support + self.doubt
     }
@@ -67,13 +67,13 @@ impl Sums {
     }
 }
 
-/// `sum_i term(a_i, b_i)`, for `K` quantities in one pass.
+/// `sum_i term(a_i, b_i)` for `K` quantities in one pass.
 pub(super) fn sum<A: Real, B: Real, const K: usize>(a: &[A], b: &[B], term: impl Fn(f64, f64) -> [f64; K]) -> [f64; K] {
     assert_eq!(a.len(), b.len());
     simd::run(Sum { a, b, term })
 }
 
-/// As [`sum`], inside another pass.
+/// Same as [`sum`], for use inside another pass.
 #[inline(always)]
 pub(super) fn inline_sum<A: Real, B: Real, const K: usize>(
     a: &[A],
@@ -95,7 +95,7 @@ impl<A: Real, B: Real, const K: usize, F: Fn(f64, f64) -> [f64; K]> Pass for Sum
     #[inline(always)]
     fn run(self) -> [f64; K] {
         let mut lanes = [[0.0; LANES]; K];
-        // First all terms of a chunk, then their sums: two simple loops, each of which the compiler makes wide.
+        // First compute all terms of a chunk, then add them: the compiler vectorises each of the two loops.
         let mut terms = [[0.0; CHUNK]; K];
         let (a, rest_a) = self.a.as_chunks::<CHUNK>();
         let (b, rest_b) = self.b.as_chunks::<CHUNK>();
@@ -125,7 +125,7 @@ impl<A: Real, B: Real, const K: usize, F: Fn(f64, f64) -> [f64; K]> Pass for Sum
     }
 }
 
-/// The lanes added pairwise.
+/// Pairwise sum of the partial sums.
 #[inline(always)]
 fn tree(l: [f64; LANES]) -> f64 {
     ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]))
@@ -156,30 +156,30 @@ impl<A: Real, B: Real, R: Real, F: Fn(f64, f64) -> f64> Pass for Fill<'_, A, B, 
     }
 }
 
-/// Whether every entry is a number one can compute with.
+/// True if every entry is finite.
 pub(super) fn is_finite<R: Real>(v: &[R]) -> bool {
-    // 0 for every number, NaN for what is none.
+    // vi * 0 is 0 for finite numbers and NaN for all others.
     sum(v, v, |vi, _| [vi * 0.0])[0] == 0.0
 }
 
-/// What one look at a vector tells.
+/// Statistics of a vector from one pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Survey {
     pub(super) least: f64,
     pub(super) most: f64,
     squares: f64,
-    /// 0, or NaN if any entry is NaN or infinite.
+    /// 0, or NaN if an entry is NaN or infinite.
     flaw: f64,
 }
 
 impl Survey {
-    /// `max |v_i|`, 0 if there are none; NaN if any entry is NaN or infinite.
+    /// `max |v_i|`; 0 for an empty vector, NaN if an entry is NaN or infinite.
     pub(super) fn largest(&self) -> f64 {
         let largest = if -self.least > self.most { -self.least } else { self.most };
         self.flaw + if largest > 0.0 { largest } else { 0.0 }
     }
 
-    /// `||factor v||` of the vector `v` that was looked at.
+    /// `||factor v||` of the vector `v` of this survey.
     pub(super) fn length<R: Real>(&self, v: &[R], factor: f64) -> f64 {
         if (1e-280..=f64::MAX).contains(&self.squares) {
             return factor.abs() * self.squares.sqrt();
@@ -188,7 +188,7 @@ impl Survey {
     }
 }
 
-/// Looks at a vector.
+/// Computes the survey of a vector.
 pub(super) fn survey<R: Real>(v: &[R]) -> Survey {
     simd::run(SurveyPass(v))
 }

@@ -1,31 +1,31 @@
-//! The path of the simplex and of the l1 ball: along it the entries above a common threshold carry the weight.
+//! The path of the simplex and of the l1 ball: the entries above a common threshold carry the weight.
 //!
-//! **The simplex** `z >= 0, sum z = scale`. The projection of `p - tau g` is `max(p_i - tau g_i - m, 0)` with the one threshold
-//! `m = m(tau)` that makes the sum right, so
+//! **The simplex** `z >= 0, sum z = scale`. The projection of `p - tau g` is `max(p_i - tau g_i - m, 0)` with the
+//! unique threshold `m = m(tau)` that gives the right sum, so
 //!
 //! ```text
 //! s_i = -tau g_i - m   where p_i - tau g_i > m (active),   s_i = -p_i   elsewhere,
 //! m = (sum over active of -tau g_i  -  sum over the others of p_i) / (number of active).
 //! ```
 //!
-//! In the last line the weights of active entries have cancelled (`sum p = scale`): no `p_i - tau g_i` is ever formed, and steps that are
-//! short beside the point keep all their digits. Between two changes of the active set everything is linear in tau:
-//! `m' = mean of -g_i over the active`.
+//! In the last line the weights of active entries have cancelled (`sum p = scale`). No `p_i - tau g_i` is ever formed,
+//! so steps that are much shorter than the point keep all their digits. Between two changes of the active set
+//! everything is linear in tau: `m' = mean of -g_i over the active entries`.
 //!
-//! **Entries leave for good.** `F(tau, m) = sum_i max(p_i - tau g_i - m, 0)` is convex in `(tau, m)` and falls with `m`, so the set
-//! `{ F <= scale } = { m >= m(tau) }` is convex: `m(tau)` is a convex function. The height `h_i(tau) = p_i - tau g_i - m(tau)` of an
-//! entry is concave, and `h_i(0) = p_i >= 0`; once it is negative it stays negative. What is gone is summed up once ([`PrunedSums`]), and
-//! only the rest is visited again.
+//! **Entries never become active again.** `F(tau, m) = sum_i max(p_i - tau g_i - m, 0)` is convex in `(tau, m)` and
+//! decreases with `m`, so the set `{ F <= scale } = { m >= m(tau) }` is convex: `m(tau)` is a convex function. The
+//! height `h_i(tau) = p_i - tau g_i - m(tau)` of an entry is concave and `h_i(0) = p_i >= 0`, so once it is negative it
+//! stays negative. Such entries are summed once ([`PrunedSums`]), and only the others are visited again.
 //!
-//! **The proof.** `n = -g - s/tau` is `c = m/tau` for active entries and `p_i/tau - g_i <= c` for the others. Its supremum over the
-//! simplex is `scale c - <n, p> = sum_i p_i (c - n_i)`, a sum of terms that are not negative.
+//! **The proof.** `n = -g - s/tau` is `c = m/tau` for active entries and `p_i/tau - g_i <= c` for the others. Its
+//! supremum over the simplex is `scale c - <n, p> = sum_i p_i (c - n_i)`, a sum of non-negative terms.
 //!
-//! **The l1 ball** `sum |z| <= radius` is the same for absolute values once every coordinate is mirrored ([`L1Rule`]), with
-//! `slack = radius - sum |p|` more room; `n_i = clamp(p_i/tau - g_i, -c, c)`.
+//! **The l1 ball** `sum |z| <= radius` is the same for absolute values after mirroring every coordinate ([`L1Rule`]),
+//! with additional room `slack = radius - sum |p|`; `n_i = clamp(p_i/tau - g_i, -c, c)`.
 //!
-//! `sets/threshold.rs` has another threshold, that of a single projection. It shares Newton's method with this file and no code: it works
-//! in place, on the stored type, for one vector `v`, and must be exact for any size of its entries; this one follows `m` along tau, needs
-//! its derivative, and works with steps instead of points.
+//! `sets/threshold.rs` computes the threshold of a single projection. It uses the same Newton iteration but shares no
+//! code with this file: it works in place, on the stored type, for one vector `v`, and must be exact for entries of any
+//! size. This file follows `m` along tau, needs its derivative, and works with steps instead of points.
 
 use super::newton::Threshold;
 use super::rule::{L1Rule, SimplexRule, ThresholdRule};
@@ -33,11 +33,11 @@ use super::sums::{self, ROUNDING, Sums};
 use super::threshold_passes::{CHUNK, LoadSimplex, PruneInactive, not_negative, pick};
 use crate::{Real, simd};
 
-/// One chunk in so many is looked at for a first guess, if there are many.
+/// For large sets, one chunk in `SAMPLE` is read for a first guess.
 const SAMPLE: usize = 32;
 const MANY: usize = 2 * SAMPLE * CHUNK;
 
-/// What has lost its weight for good: `sum weight`, `sum weight^2`, `-sum weight pull` and what it gained.
+/// Sums over entries that stay inactive: `sum weight`, `sum weight^2`, `-sum weight pull` and their gain.
 #[derive(Debug, Clone, Copy, Default)]
 struct PrunedSums {
     weight: f64,
@@ -46,24 +46,24 @@ struct PrunedSums {
     gain: f64,
 }
 
-/// A part that follows a rule.
+/// A simplex or an l1 ball on the path, according to its rule.
 #[derive(Debug, Clone)]
 pub(super) struct ThresholdPart<K> {
     rule: K,
     norm2: f64,
-    /// The sum of the weights, and what it may still grow by.
+    /// The sum of the weights, and the amount by which it may grow.
     scale: f64,
     slack: f64,
-    /// How many entries are kept; `None` while that is all of them, in their own place.
+    /// Number of entries in the compact copy; `None` while all entries are used in place.
     kept: Option<usize>,
-    gone: PrunedSums,
-    /// The last finite level.
+    pruned: PrunedSums,
+    /// The threshold at the last finite tau.
     level: Threshold,
-    /// The level and the sums in the limit, once known.
+    /// The threshold and the sums in the limit, once computed.
     limit: Option<(Threshold, Sums)>,
 }
 
-/// The vectors of a part, and of both the entries that may still be active.
+/// The vectors of a part, and compact copies of the entries that may still be active.
 pub(super) struct Entries<'a> {
     pub(super) w: &'a [f64],
     pub(super) base: &'a [f64],
@@ -71,10 +71,10 @@ pub(super) struct Entries<'a> {
     pub(super) kept_base: &'a mut [f64],
 }
 
-/// What there is to know of a point of the simplex, from one pass.
+/// Result of loading a point of the simplex in one pass.
 pub(super) struct LoadedSimplex {
     pub(super) part: ThresholdPart<SimplexRule>,
-    /// The sum of the weights, and of what was below 0.
+    /// The sum of the weights, and the sum of the negative entries.
     pub(super) sum: f64,
     pub(super) below: f64,
     /// The square of the length of `w`.
@@ -82,14 +82,14 @@ pub(super) struct LoadedSimplex {
 }
 
 impl ThresholdPart<SimplexRule> {
-    /// Writes into `w` what each entry of the gradient is above the smallest one, and into `base` the weights.
+    /// Writes the gradient minus its smallest entry into `w` and the weights into `base`.
     pub(super) fn weigh(load: LoadSimplex<'_, impl Real>) -> LoadedSimplex {
         let n = load.w.len() as f64;
         let [total, squares, sum, below, ties, lost, square, moment] = simd::run(load);
-        // The square of the distance from the mean, rounded up.
+        // The square of the distance of the gradient from its mean, rounded up.
         let norm2 = squares - total / n * total + n * f64::EPSILON * squares;
         let mut part = Self::new(SimplexRule, norm2, sum, 0.0);
-        // In the limit the smallest entries of the gradient share what all others have lost.
+        // In the limit, the coordinates with the smallest gradient share the weight that all others have lost.
         let height = -lost / ties;
         let level = Threshold { tau: f64::INFINITY, height, slope: 0.0, count: ties };
         let length2 = square + ties * height * height;
@@ -99,7 +99,7 @@ impl ThresholdPart<SimplexRule> {
 }
 
 impl ThresholdPart<L1Rule> {
-    /// `scale` is `sum |p|`, `slack` the radius less that.
+    /// `scale` is `sum |p|`, `slack` the radius minus that.
     pub(super) fn l1_ball(steepest: f64, norm2: f64, scale: f64, slack: f64) -> Self {
         Self::new(L1Rule { steepest }, norm2, scale, slack)
     }
@@ -107,15 +107,15 @@ impl ThresholdPart<L1Rule> {
 
 impl<K: ThresholdRule> ThresholdPart<K> {
     fn new(rule: K, norm2: f64, scale: f64, slack: f64) -> Self {
-        let (gone, level) = (PrunedSums::default(), Threshold::GROUND);
-        Self { rule, norm2, scale, slack, kept: None, gone, level, limit: None }
+        let (pruned, level) = (PrunedSums::default(), Threshold::GROUND);
+        Self { rule, norm2, scale, slack, kept: None, pruned, level, limit: None }
     }
 
     pub(super) fn norm2(&self) -> f64 {
         self.norm2
     }
 
-    /// The sums at `tau`. The first finite `tau` must not be beyond the one that is sought.
+    /// The sums at `tau`. The first finite `tau` must not be beyond the root of the search.
     pub(super) fn at(&mut self, tau: f64, mut entries: Entries<'_>) -> Sums {
         if tau.is_infinite() {
             if let Some((_, sums)) = self.limit {
@@ -129,23 +129,24 @@ impl<K: ThresholdRule> ThresholdPart<K> {
         let mut guess = self.level.extended(tau);
         if self.level == Threshold::GROUND && entries.w.len() > MANY {
             guess = self.bound(tau, &mut entries);
-            self.sift(guess, &mut entries);
+            self.drop_inactive(guess, &mut entries);
         }
         let (w, base) = match self.kept {
             Some(kept) => (&entries.kept_w[..kept], &entries.kept_base[..kept]),
             None => (entries.w, entries.base),
         };
-        self.level = self.find(guess, (w, base), self.gone.weight);
+        self.level = self.find(guess, (w, base), self.pruned.weight);
         self.sums(&self.level, w, base)
     }
 
-    /// The tau of the last [`at`](Self::at) was not beyond the one that is sought: what is inactive there is gone.
+    /// Drops the entries that are inactive at the tau of the last [`at`](Self::at), which must not be beyond the root
+    /// of the search.
     pub(super) fn prune(&mut self, mut entries: Entries<'_>) {
-        self.sift(self.level, &mut entries);
+        self.drop_inactive(self.level, &mut entries);
     }
 
-    /// Drops what is below a level for good, if there is enough of it.
-    fn sift(&mut self, level: Threshold, entries: &mut Entries<'_>) {
+    /// Drops the entries below a threshold for good, if they are at least half of all.
+    fn drop_inactive(&mut self, level: Threshold, entries: &mut Entries<'_>) {
         let count = self.kept.unwrap_or(entries.w.len());
         if level.count > 0.5 * count as f64 {
             return;
@@ -155,14 +156,14 @@ impl<K: ThresholdRule> ThresholdPart<K> {
         let (kept, [weight, square, moment, gain]) =
             simd::run(PruneInactive { rule: self.rule, level, source, w, base, count });
         self.kept = Some(kept);
-        self.gone.weight += weight;
-        self.gone.square += square;
-        self.gone.moment += moment;
-        self.gone.gain += gain;
+        self.pruned.weight += weight;
+        self.pruned.square += square;
+        self.pruned.moment += moment;
+        self.pruned.gain += gain;
     }
 
-    /// A level below that at `tau`, but near it: that of a sample, and one step of Newton's method, which leads to the
-    /// left of the root from wherever it starts.
+    /// A threshold below that at `tau` but near it: that of a sample, followed by one step of Newton's method, which
+    /// leads to the left of the root from any start.
     fn bound(&self, tau: f64, entries: &mut Entries<'_>) -> Threshold {
         let (w, base) = (entries.w, entries.base);
         let mut size = 0;
@@ -191,18 +192,18 @@ impl<K: ThresholdRule> ThresholdPart<K> {
         let level = match self.limit {
             Some((level, _)) if level.tau == tau => level,
             _ if tau == self.level.tau => self.level,
-            // Whatever is gone by now may not have been gone there.
+            // An entry that has been dropped may be active at this tau, so use all of them.
             _ => self.find(self.level.extended(tau), (w, base), 0.0),
         };
         let (rule, m) = (self.rule, level.height);
         if m > rule.floor(tau) {
-            sums::fill(step, w, base, |g, p| factor * rule.turn(g, rule.entry(tau, g, p).step(m)));
+            sums::fill(step, w, base, |g, p| factor * rule.mirror(g, rule.entry(tau, g, p).step(m)));
         } else {
             sums::fill(step, w, base, |g, _| -factor * tau * g);
         }
     }
 
-    /// What one entry adds to a pass of Newton's method.
+    /// Contribution of one entry to a pass of Newton's method.
     #[inline(always)]
     fn census(&self, tau: f64, m: f64, g: f64, p: f64) -> [f64; 4] {
         let e = self.rule.entry(tau, g, p);
@@ -210,14 +211,14 @@ impl<K: ThresholdRule> ThresholdPart<K> {
         [pick(active, 1.0), pick(active, e.rise), pick(active, e.rate), pick(!active, e.weight)]
     }
 
-    /// The level of these entries and of others that are gone and had that weight, from a guess.
-    fn find(&self, guess: Threshold, (w, base): (&[f64], &[f64]), gone: f64) -> Threshold {
-        guess.newton(gone + self.slack, |m| sums::sum(w, base, |g, p| self.census(guess.tau, m, g, p)))
+    /// The threshold of these entries and of dropped entries with the total weight `pruned`, from a guess.
+    fn find(&self, guess: Threshold, (w, base): (&[f64], &[f64]), pruned: f64) -> Threshold {
+        guess.newton(pruned + self.slack, |m| sums::sum(w, base, |g, p| self.census(guess.tau, m, g, p)))
     }
 
-    /// At the level `m`, with `c = m/tau` up to a constant, the proof is `n_i = min(c, p_i/tau - g_i)` on the simplex and
-    /// `n_i = clamp(p_i/tau - g_i, -c, c)` in the l1 ball; the supports are `sum_i p_i (c - n_i)` and
-    /// `sum_i (c |p_i| - n_i p_i) + c slack`, every term of which is positive.
+    /// With the threshold `m` and `c = m/tau` (up to a constant), the proof is `n_i = min(c, p_i/tau - g_i)` on the
+    /// simplex and `n_i = clamp(p_i/tau - g_i, -c, c)` in the l1 ball; the supports are `sum_i p_i (c - n_i)` and
+    /// `sum_i (c |p_i| - n_i p_i) + c slack`, sums of positive terms.
     fn sums(&self, level: &Threshold, w: &[f64], base: &[f64]) -> Sums {
         let (tau, m, inverse) = (level.tau, level.height, 1.0 / level.tau);
         if m <= self.rule.floor(tau) {
@@ -233,9 +234,9 @@ impl<K: ThresholdRule> ThresholdPart<K> {
             [s * s, e.slope * s, e.weight * loss, s * ds, ds * ds]
         });
         if tau.is_finite() {
-            length2 += self.gone.square;
-            gain += self.gone.gain;
-            support += not_negative(self.gone.moment + (m * self.gone.weight - self.gone.square) * inverse);
+            length2 += self.pruned.square;
+            gain += self.pruned.gain;
+            support += not_negative(self.pruned.moment + (m * self.pruned.weight - self.pruned.square) * inverse);
         }
         let mut doubt = 0.0;
         if push.is_finite() {

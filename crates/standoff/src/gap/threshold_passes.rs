@@ -1,5 +1,5 @@
-//! The passes over the entries of a [`ThresholdPart`](super::threshold::ThresholdPart): loading a simplex, and dropping what is inactive
-//! for good.
+//! Vectorised loops over the entries of a [`ThresholdPart`](super::threshold::ThresholdPart): loading a simplex, and
+//! dropping entries that stay inactive.
 
 use super::newton::Threshold;
 use super::rule::ThresholdRule;
@@ -7,22 +7,22 @@ use super::sums;
 use crate::Real;
 use crate::simd::Pass;
 
-/// Entries looked at together before any is copied.
+/// Number of entries tested before any of them is copied.
 pub(super) const CHUNK: usize = 64;
 
-/// `x` or 0. Unlike a branch around several sums it is done in all lanes at once.
+/// `x` or 0. Unlike a branch around several sums, it runs in all lanes at once.
 #[inline(always)]
 pub(super) fn pick(wanted: bool, x: f64) -> f64 {
     if wanted { x } else { 0.0 }
 }
 
-/// `x`, or 0 if that is negative. Unlike `f64::max` it lets NaN through.
+/// `max(x, 0)`, but NaN stays NaN.
 #[inline(always)]
 pub(super) fn not_negative(x: f64) -> f64 {
     if x < 0.0 { 0.0 } else { x }
 }
 
-/// Takes a gradient, times a factor, and a point of the simplex: see `ThresholdPart::weigh`.
+/// Loads a gradient, times a factor, and a point of the simplex: see `ThresholdPart::weigh`.
 pub(super) struct LoadSimplex<'a, R> {
     pub(super) grad: &'a [R],
     pub(super) factor: f64,
@@ -61,11 +61,11 @@ impl<R: Real> Pass for LoadSimplex<'_, R> {
     }
 }
 
-/// Copies the entries that may still be active to the front, and sums up the others.
+/// Copies the entries that may still be active to the front and sums the others.
 pub(super) struct PruneInactive<'a, K> {
     pub(super) rule: K,
     pub(super) level: Threshold,
-    /// Where the entries come from, if not from where they go.
+    /// Source of the entries, if it differs from the destination.
     pub(super) source: Option<(&'a [f64], &'a [f64])>,
     pub(super) w: &'a mut [f64],
     pub(super) base: &'a mut [f64],
@@ -80,9 +80,9 @@ impl<K: ThresholdRule> Pass for PruneInactive<'_, K> {
         let Self { rule, level, source, w, base, count } = self;
         let (mut kept, mut total) = (0, [0.0; 4]);
         let (mut buffer_w, mut buffer_base) = ([0.0; CHUNK], [0.0; CHUNK]);
-        let is_gone = |g: f64, p: f64| {
+        let stays_inactive = |g: f64, p: f64| {
             let e = rule.entry(level.tau, g, p);
-            (!e.is_active(level.height) && rule.is_gone(&e, level.slope), e)
+            (!e.is_active(level.height) && rule.stays_inactive(&e, level.slope), e)
         };
         for start in (0..count).step_by(CHUNK) {
             let chunk = start..CHUNK.min(count - start) + start;
@@ -95,9 +95,9 @@ impl<K: ThresholdRule> Pass for PruneInactive<'_, K> {
                 }
             };
             let [left, sums @ ..] = sums::inline_sum(chunk_w, chunk_base, |g, p| {
-                let (gone, e) = is_gone(g, p);
-                let weight = pick(gone, e.weight);
-                [pick(!gone, 1.0), weight, weight * weight, -weight * e.pull, pick(gone, -e.start * e.slope)]
+                let (dropped, e) = stays_inactive(g, p);
+                let weight = pick(dropped, e.weight);
+                [pick(!dropped, 1.0), weight, weight * weight, -weight * e.pull, pick(dropped, -e.start * e.slope)]
             });
             for (t, sum) in total.iter_mut().zip::<[f64; 4]>(sums) {
                 *t += sum;
@@ -105,7 +105,7 @@ impl<K: ThresholdRule> Pass for PruneInactive<'_, K> {
             if left > 0.0 {
                 for (&g, &p) in chunk_w.iter().zip(chunk_base) {
                     (w[kept], base[kept]) = (g, p);
-                    kept += usize::from(!is_gone(g, p).0);
+                    kept += usize::from(!stays_inactive(g, p).0);
                 }
             }
         }

@@ -1,11 +1,12 @@
-//! What the path works on: the gradient as it is given, and the vectors made of it, with one entry per coordinate.
+//! Vectors of the search along the path: the gradient as given, and the vectors made from it, with one entry per
+//! coordinate.
 
 use super::sums::{self, Survey};
 use super::threshold::Entries;
 use crate::Real;
 use std::ops::Range;
 
-/// A gradient that is to be multiplied by a factor.
+/// A gradient and the factor that multiplies it.
 pub(super) struct Gradient<'a, R> {
     pub(super) entries: &'a [R],
     pub(super) survey: Survey,
@@ -13,12 +14,12 @@ pub(super) struct Gradient<'a, R> {
 }
 
 impl<R: Real> Gradient<'_, R> {
-    /// The length, times the factor.
+    /// The length of the scaled gradient.
     pub(super) fn norm(&self) -> f64 {
         self.survey.length(self.entries, self.factor)
     }
 
-    /// The smallest and the largest entry of a part.
+    /// The smallest and the largest scaled entry in a range.
     pub(super) fn ends(&self, range: &Range<usize>) -> (f64, f64) {
         let Survey { least, most, .. } =
             if range.len() == self.entries.len() { self.survey } else { sums::survey(&self.entries[range.clone()]) };
@@ -26,8 +27,8 @@ impl<R: Real> Gradient<'_, R> {
     }
 }
 
-/// Per coordinate: the gradient, or what matters of it, and `base`, as the [`PartKind`](super::part::PartKind) says; and of both the entries that
-/// may still change, for the parts that keep such a list.
+/// For each coordinate the gradient (or the relevant part of it) and `base`, as the [`PartKind`](super::part::PartKind)
+/// says. The parts with a threshold also keep a compact copy of the entries that may still change.
 #[derive(Debug, Default)]
 pub(super) struct Vectors {
     pub(super) w: Vec<f64>,

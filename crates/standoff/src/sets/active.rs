@@ -1,24 +1,27 @@
-//! Exact projection onto `A z <= b` by a dual active-set method: rows enter one at a time, multipliers never turn negative.
+//! Exact projection onto `A z <= b` by a dual active-set method: rows enter one at a time and all multipliers stay
+//! non-negative.
 
 use super::matrix::Matrix;
 use super::span::Span;
 use crate::ops::{axpy, dot, norm};
 
-/// A row whose part outside the span of the active rows is shorter than this (rows have length one) depends on them.
+/// Smallest part outside the span of the active rows (rows have length one) with which a row counts as independent of
+/// them.
 const DEPENDENT: f64 = 1e-10;
-/// A row counts as violated beyond this, relative to the size of the numbers in it.
+/// A row is violated if `<a, z> - b` exceeds this, relative to the size of its numbers.
 const VIOLATED: f64 = 1e-14;
-/// A row that cannot be satisfied is passed over when it misses by no more than this: rows that meet in one point, or
-/// that bound from both sides, contradict each other by rounding errors.
+/// A row that cannot be satisfied is skipped if it is violated by at most this: rows that meet in one point, or that
+/// bound a coordinate from both sides, contradict each other by rounding errors.
 const ROUNDING: f64 = 1e-11;
 
-/// `z = v - A_W^T l` with `A_W z = b_W`, `l >= 0`: the exact projection as soon as no other row is violated.
+/// State of the search: `z = v - A_W^T l` with `A_W z = b_W` and `l >= 0`. `z` is the exact projection of `v` as soon
+/// as no other row is violated.
 #[derive(Debug)]
 pub(super) struct ActiveSet<'a> {
     a: &'a Matrix,
     b: &'a [f64],
     v: &'a [f64],
-    /// The active rows `W`, independent of each other, factored.
+    /// Factors of the active rows `W`, which are independent of each other.
     span: Span,
     rows: Vec<usize>,
     multipliers: Vec<f64>,
@@ -27,20 +30,21 @@ pub(super) struct ActiveSet<'a> {
 }
 
 impl<'a> ActiveSet<'a> {
-    /// Starts at `v` itself, with no row active.
+    /// Starts at `v`, without active rows.
     pub(super) fn new(a: &'a Matrix, b: &'a [f64], v: &'a [f64]) -> Self {
         let (rows, multipliers, passed_over) = (Vec::new(), Vec::new(), Vec::new());
         Self { a, b, v, span: Span::new(a.cols()), rows, multipliers, passed_over, z: v.to_vec() }
     }
 
-    /// Starts anew from a guess of the active rows; those with a negative multiplier are dropped first.
+    /// Restarts from a guess of the active rows; rows with a negative multiplier are dropped first.
     pub(super) fn guess(&mut self, rows: &[usize]) {
         self.rows = rows.to_vec();
         self.passed_over.clear();
         self.restore();
     }
 
-    /// Lets violated rows in until none is left; `false` when `steps` did not suffice or a row cannot be satisfied.
+    /// Adds violated rows until none is left. Returns `false` if `steps` rows are not enough or a row cannot be
+    /// satisfied.
     pub(super) fn run(&mut self, steps: usize) -> bool {
         for _ in 0..steps {
             let Some((row, beyond)) = self.most_violated() else {
@@ -67,13 +71,13 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    /// The size of the numbers that `z` is computed from.
+    /// Size of the numbers that `z` is computed from; rounding errors are relative to it.
     fn size(&self) -> f64 {
         norm(self.v) + norm(&self.z)
     }
 
     fn most_violated(&self) -> Option<(usize, f64)> {
-        // Along the active rows z is as exact as its own size allows, however far away v is.
+        // In the directions of the active rows, z is computed to the precision of its own size, however far away v is.
         let size = norm(&self.z) + f64::EPSILON * norm(self.v);
         let (mut worst, mut most) = (None, 0.0);
         for (i, a) in self.a.iter().enumerate() {
@@ -96,8 +100,9 @@ impl<'a> ActiveSet<'a> {
         worst
     }
 
-    /// Raises the multiplier of `row` until the row holds. Along the way `l_W` changes at the rate `-r`, with
-    /// `A_W^T r` the part of `a_row` in the span; an active row whose multiplier reaches 0 first is let go.
+    /// Increases the multiplier of `row` until the row holds. Meanwhile `l_W` changes at the rate `-r`, where `A_W^T r`
+    /// is the part of `a_row` in the span of the active rows. An active row whose multiplier reaches 0 first leaves the
+    /// active set.
     fn enter(&mut self, row: usize) -> bool {
         loop {
             let mut rest = self.a.row(row).to_vec();
@@ -134,7 +139,7 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    /// The point and multipliers of the active rows, without those whose multiplier is negative.
+    /// Recomputes the point and the multipliers of the active rows, and drops rows with a negative multiplier.
     fn restore(&mut self) {
         self.factor(0);
         self.settle();
@@ -145,7 +150,7 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    /// Factors the active rows anew from number `from` on, leaving out those that depend on earlier ones.
+    /// Refactors the active rows from position `from` on and leaves out rows that depend on earlier ones.
     fn factor(&mut self, from: usize) {
         self.span.truncate(from);
         for row in self.rows.split_off(from) {
@@ -158,8 +163,8 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    /// The exact point and multipliers of the active rows: `z = v - Q^T t` with `L t = A_W v - b_W`, and `L^T l = t`.
-    /// Done twice, because the first `z` carries the rounding errors of a `v` that may be far away.
+    /// Computes the point and the multipliers of the active rows: `z = v - Q^T t` with `L t = A_W v - b_W`, and `L^T l
+    /// = t`. A second pass removes the rounding errors that a `v` far from the set leaves in the first `z`.
     fn settle(&mut self) {
         self.z.copy_from_slice(self.v);
         let mut total = vec![0.0; self.rows.len()];

@@ -1,22 +1,22 @@
-//! The solutions of linear equations.
+//! The affine set `A z = b`: the solutions of linear equations.
 
 use super::matrix::{GivenRows, Matrix, NormalisedRows};
 use super::span::Span;
 use super::{ConvexSet, refuse};
 use crate::{Error, Real, ops};
 
-/// A row whose part outside the span of the others is shorter than this (rows have length one) depends on them.
+/// Largest part outside the span of the other rows (rows have length one) with which a row counts as dependent on them.
 const DEPENDENT: f64 = 1e-12;
-/// Dependent equations must agree to this, relative to their right-hand sides.
+/// Dependent equations must agree up to this, relative to their right-hand sides.
 const CONSISTENT: f64 = 1e-9;
 
-/// `A z = b`, kept as given and as `Q z = d` with orthonormal rows.
+/// The set `A z = b`. It stores the equations as given and as `Q z = d` with orthonormal rows.
 #[derive(Debug, Clone)]
 pub struct Affine {
     given: GivenRows,
     basis: Matrix,
     rhs: Vec<f64>,
-    /// The factors `L Q` of the independent rows, and which rows of length one these are.
+    /// Factors `L Q` of the independent rows, and the indices of these rows among the normalised ones.
     span: Span,
     independent: Vec<usize>,
 }
@@ -34,7 +34,8 @@ impl Affine {
         let (mut rests, mut left): (Vec<Vec<f64>>, Vec<usize>) =
             (a.iter().map(<[f64]>::to_vec).collect(), (0..a.rows()).collect());
         let mut order = Vec::new();
-        // The row that sticks out most goes next, so that what is left over at the end is truly dependent.
+        // Pivoting: the row with the longest part outside the span goes next, so the rows left at the end are dependent
+        // up to rounding.
         while let Some(at) = farthest(&left, &rests) {
             let row = left.swap_remove(at);
             let mut rest = a.row(row).to_vec();
@@ -60,17 +61,18 @@ impl Affine {
         Ok(Self { given, basis: Matrix::new(span.rank(), cols, data)?, rhs, span, independent: order })
     }
 
-    /// The equations as given.
+    /// The equations as the user gave them.
     pub fn given(&self) -> &GivenRows {
         &self.given
     }
 
-    /// The given rows that are independent of each other, as far as rounding tells; the others depend on them.
+    /// Indices of the given rows that are independent of each other, up to rounding; all others depend on them.
     pub(crate) fn independent_rows(&self) -> Vec<usize> {
         self.independent.iter().map(|&i| self.given.scaled[i].0).collect()
     }
 
-    /// About the shortest `z` with `A z = 1` in the independent row number `k` and 0 in the others.
+    /// Approximately the shortest `z` with `A z = 1` in the independent row number `k` and 0 in the other independent
+    /// rows.
     pub(crate) fn inverse_column(&self, k: usize) -> Vec<f64> {
         let mut rhs = vec![0.0; self.independent.len()];
         rhs[k] = 1.0 / self.given.scaled[self.independent[k]].1;
@@ -82,7 +84,7 @@ impl Affine {
         z
     }
 
-    /// Multipliers `l` of the given rows for which `g + A^T l` is short: those of the projection of `-g` onto the row space.
+    /// Multipliers `l` of the given rows that make `||g + A^T l||` small: they project `-g` onto the row space.
     pub(crate) fn multipliers(&self, g: &[f64]) -> Vec<f64> {
         let mut t: Vec<f64> = self.basis.iter().map(|q| -ops::dot(q, g)).collect();
         self.span.backward(&mut t);
@@ -103,12 +105,12 @@ impl Affine {
         &self.rhs
     }
 
-    /// Removes from `v` its part in the row space: what is left is a direction along the set.
+    /// Removes from `v` its part in the row space. The rest is a direction along the set.
     pub fn tangent<R: Real>(&self, v: &mut [R]) {
         self.remove(v, |_| 0.0);
     }
 
-    /// `v -= Q^T (Q v - d)`, some rows at a time: one rounding of `v` for all of them.
+    /// `v -= Q^T (Q v - d)`, for a block of rows at a time, so that `v` is rounded once per block.
     fn remove<R: Real>(&self, v: &mut [R], d: impl Fn(usize) -> f64) {
         const ROWS: usize = 8;
         assert_eq!(v.len(), self.basis.cols());
@@ -127,7 +129,7 @@ impl Affine {
     }
 }
 
-/// Where in `left` the longest of the remaining rests stands, if any is long enough to count.
+/// Position in `left` of the row with the longest part outside the span; `None` if all are dependent.
 fn farthest(left: &[usize], rests: &[Vec<f64>]) -> Option<usize> {
     let mut best = None;
     let mut longest = DEPENDENT;
@@ -149,7 +151,7 @@ impl<R: Real> ConvexSet<R> for Affine {
         self.remove(v, |k| self.rhs[k]);
     }
 
-    /// Bounded only when `g` is constant on the set.
+    /// A minimiser exists only if `<g, z>` is constant on the set.
     fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
         out.copy_from_slice(g);
         self.tangent(out);

@@ -3,7 +3,7 @@
 use super::{ConvexSet, refuse, refuse_non_finite};
 use crate::{Error, Real, ops};
 
-/// `||z - centre|| <= radius`.
+/// The ball `||z - centre|| <= radius`.
 #[derive(Debug, Clone)]
 pub struct Ball<R> {
     centre: Vec<R>,
@@ -22,7 +22,7 @@ impl<R: Real> Ball<R> {
         Ok(Self { centre, radius })
     }
 
-    /// The middle of the ball.
+    /// The centre of the ball.
     pub fn centre(&self) -> &[R] {
         &self.centre
     }
@@ -40,7 +40,7 @@ impl<R: Real> ConvexSet<R> for Ball<R> {
 
     fn project(&self, v: &mut [R]) {
         let d = ops::distance(v, &self.centre);
-        // NaN is not within the radius: it spreads over the whole point.
+        // A NaN distance fails this test and makes the whole point NaN.
         if d <= self.radius {
             return;
         }

@@ -3,7 +3,7 @@
 use super::{ConvexSet, refuse, refuse_dim_zero};
 use crate::{Error, Real};
 
-/// `lower <= z <= upper`.
+/// The box `lower <= z <= upper`.
 #[derive(Debug, Clone)]
 pub struct BoxSet<R> {
     lower: Vec<R>,
@@ -53,7 +53,7 @@ impl<R: Real> ConvexSet<R> for BoxSet<R> {
     fn project(&self, v: &mut [R]) {
         assert_eq!(v.len(), self.lower.len());
         for (vi, (l, u)) in v.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
-            // NaN passes through both comparisons and stays NaN.
+            // NaN fails both comparisons and stays NaN.
             if *vi < *l {
                 *vi = *l;
             } else if *vi > *u {

@@ -1,19 +1,19 @@
-//! The two problems over `A z <= b` that are handed to the interior-point solver Clarabel.
+//! The two optimisation problems over `A z <= b` that the interior-point solver Clarabel solves.
 
 use super::matrix::Matrix;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus};
 
-/// How such a problem ended.
+/// Status of a program after the solver returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConicStatus {
-    /// A minimiser was found, at least roughly.
+    /// A minimiser was found, possibly with low accuracy.
     Found,
     /// No point satisfies the inequalities.
     Empty,
     /// The objective has no lower bound.
     Unbounded,
-    /// The solver gave up.
+    /// The solver stopped without an answer.
     Unknown,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct ConicSolution {
     pub(super) multipliers: Vec<f64>,
 }
 
-/// The dense rows in Clarabel's form, column by column.
+/// The dense rows in Clarabel's compressed-column format.
 pub(super) fn columns(a: &Matrix) -> CscMatrix<f64> {
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
     for col in 0..a.cols() {
@@ -40,18 +40,18 @@ pub(super) fn columns(a: &Matrix) -> CscMatrix<f64> {
     CscMatrix::new(a.rows(), a.cols(), starts, rows, values)
 }
 
-/// The shortest `s` with `A s <= b`.
+/// Finds the shortest `s` with `A s <= b`.
 pub(super) fn shortest(a: &CscMatrix<f64>, b: &[f64]) -> ConicSolution {
     solve(&CscMatrix::identity(a.n), &vec![0.0; a.n], a, b)
 }
 
-/// A minimiser of `<g, z>` over `A z <= b`.
+/// Finds a minimiser of `<g, z>` over `A z <= b`.
 pub(super) fn linear(g: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> ConicSolution {
     solve(&CscMatrix::zeros((a.n, a.n)), g, a, b)
 }
 
 fn solve(p: &CscMatrix<f64>, q: &[f64], a: &CscMatrix<f64>, b: &[f64]) -> ConicSolution {
-    // One thread: the same bits on every machine.
+    // One thread, so that every machine computes the same bits.
     let settings = DefaultSettings {
         verbose: false,
         max_threads: 1,

@@ -1,9 +1,9 @@
-//! All of `R^n`.
+//! The free set: all of `R^n`.
 
 use super::ConvexSet;
 use crate::Real;
 
-/// No constraint at all.
+/// The set `R^n`, without constraints.
 #[derive(Debug, Clone)]
 pub struct Free {
     dim: usize,

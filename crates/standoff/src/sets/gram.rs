@@ -1,11 +1,13 @@
-//! The Cholesky factor of the products of some rows with each other, `A_W A_W^T = L L^T`, as rows come and go.
+//! Cholesky factor of a Gram matrix, `A_W A_W^T = L L^T`, updated when a row enters or leaves `W`.
 //!
-//! A row is appended in `O(k^2)` and removed in `O(k^2)` operations (Givens rotations). The condition number is the square of that of
-//! the rows, so this serves rows that are well independent; see `warm.rs` for the limits.
+//! Appending and removing a row take `O(k^2)` operations each (Givens rotations). The condition number of the Gram
+//! matrix is the square of that of the rows, so the factor is used only for rows that are clearly independent; see
+//! `warm.rs` for the limits.
 
 use crate::ops::{axpy, dot};
 
-/// Rows by position `0..rank`; both triangles are packed, row `i` in its `i + 1` entries.
+/// Gram matrix and its factor for rows at positions `0..rank`. Both triangles are packed: row `i` takes `i + 1`
+/// entries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GramFactor {
     rank: usize,
@@ -13,11 +15,11 @@ pub(super) struct GramFactor {
     products: Vec<f64>,
     /// `L`.
     lower: Vec<f64>,
-    /// The rotations of one removal.
+    /// Givens rotations of one removal.
     turns: Vec<(f64, f64)>,
 }
 
-/// Where row `i` of a packed triangle begins.
+/// Index of the first entry of row `i` in a packed triangle.
 fn start(i: usize) -> usize {
     i * (i + 1) / 2
 }
@@ -33,8 +35,8 @@ impl GramFactor {
         self.lower.clear();
     }
 
-    /// Appends a row: its products with the rows so far and with itself, and with `coefficients = L^-1 products` the length of its
-    /// part outside their span, which must be positive.
+    /// Appends a row. `products` are its inner products with the rows so far, `own` that with itself, `coefficients =
+    /// L^-1 products`, and `outside` is the length of its part outside their span, which must be positive.
     pub(super) fn push(&mut self, products: &[f64], own: f64, coefficients: &[f64], outside: f64) {
         debug_assert_eq!((products.len(), coefficients.len()), (self.rank, self.rank));
         self.products.extend_from_slice(products);
@@ -55,7 +57,7 @@ impl GramFactor {
                 row[at + c] = cos * p + sin * q;
                 row[at + c + 1] = cos * q - sin * p;
             }
-            // The last two entries become one: the new diagonal.
+            // Rotate the last two entries into one, the new diagonal entry.
             let (p, q) = (row[i - 1], row[i]);
             let length = p.hypot(q);
             self.turns.push((p / length, q / length));
@@ -76,11 +78,11 @@ impl GramFactor {
         self.products.truncate(start(rank - 1));
     }
 
-    /// Puts the rows into another order (`order[i]` is the old position of the new row `i`) and factors them anew; `false`, with
-    /// nothing usable left, when a diagonal entry falls below `least`.
+    /// Permutes the rows (`order[i]` is the old position of the new row `i`) and refactors. Returns `false` if a
+    /// diagonal entry is below `least`; the factor is then unusable.
     pub(super) fn reorder(&mut self, order: &[usize], least: f64) -> bool {
         debug_assert_eq!(order.len(), self.rank);
-        // The old products are read while L, of the same length, is written.
+        // L has the same length as the products and is overwritten while the old products are read.
         for (i, &p) in order.iter().enumerate() {
             for (j, &q) in order[..=i].iter().enumerate() {
                 let (low, high) = if p < q { (p, q) } else { (q, p) };

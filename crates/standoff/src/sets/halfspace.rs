@@ -1,9 +1,9 @@
-//! The half-space on one side of a hyperplane.
+//! The half-space `<a, z> <= b`.
 
 use super::{ConvexSet, refuse, refuse_non_finite};
 use crate::{Error, Real, ops};
 
-/// `<normal, z> <= offset`.
+/// The half-space `<normal, z> <= offset`.
 #[derive(Debug, Clone)]
 pub struct Halfspace<R> {
     normal: Vec<R>,
@@ -25,7 +25,7 @@ impl<R: Real> Halfspace<R> {
         Ok(Self { normal, offset, length })
     }
 
-    /// The outward normal, as given.
+    /// The outward normal as the user gave it.
     pub fn normal(&self) -> &[R] {
         &self.normal
     }
@@ -40,7 +40,7 @@ impl<R: Real> Halfspace<R> {
         self.length
     }
 
-    /// How far `v` lies beyond the hyperplane; negative inside.
+    /// Signed distance from `v` to the hyperplane; negative inside the half-space.
     pub fn signed_distance(&self, v: &[R]) -> f64 {
         (ops::dot(&self.normal, v) - self.offset) / self.length
     }
@@ -58,14 +58,14 @@ impl<R: Real> ConvexSet<R> for Halfspace<R> {
 
     fn project(&self, v: &mut [R]) {
         let beyond = self.signed_distance(v);
-        // NaN is not inside: it spreads over the whole point.
+        // A NaN distance fails this test and makes the whole point NaN.
         if beyond <= 0.0 {
             return;
         }
         self.retreat(v, beyond);
     }
 
-    /// Bounded only when `g` points straight into the half-space.
+    /// A minimiser exists only if `g` is a multiple `t >= 0` of minus the normal.
     fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
         self.centre(out);
         let length = ops::norm(g);

@@ -4,7 +4,7 @@ use super::threshold::project_l1;
 use super::{ConvexSet, refuse, refuse_dim_zero};
 use crate::{Error, Real, ops};
 
-/// `sum |z_i| <= radius`.
+/// The l1 ball `sum |z_i| <= radius`.
 #[derive(Debug, Clone)]
 pub struct L1Ball {
     dim: usize,

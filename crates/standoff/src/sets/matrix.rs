@@ -1,9 +1,9 @@
-//! The small dense matrix of affine sets and polyhedra: one constraint per row.
+//! Dense matrix of linear constraints, one per row, for affine sets and polyhedra.
 
 use super::refuse;
 use crate::Error;
 
-/// A dense matrix, row by row, in `f64`.
+/// A dense matrix of `f64`, stored row by row.
 ///
 /// ```
 /// use standoff::sets::Matrix;
@@ -38,7 +38,7 @@ impl Matrix {
         Ok(Self { rows, cols, data })
     }
 
-    /// A matrix from its rows, which must be equally long.
+    /// A matrix from its rows, which must have equal lengths.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, Error> {
         let cols = rows.first().map_or(0, Vec::len);
         if rows.is_empty() {
@@ -66,7 +66,7 @@ impl Matrix {
         &self.data[i * self.cols..(i + 1) * self.cols]
     }
 
-    /// The rows, one after the other.
+    /// Iterates over the rows.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.data.chunks_exact(self.cols)
     }
@@ -76,9 +76,9 @@ impl Matrix {
         &self.data
     }
 
-    /// Checks the right-hand side of `set` against this matrix, scales every row to length one (which changes neither
-    /// `A z = b` nor `A z <= b`, rounding aside) and drops the rows of zeros for which `holds(b_i)`; any other row of zeros is an
-    /// error.
+    /// Scales every row of `A z = b` or `A z <= b` to length one, which changes the set only by rounding. Drops rows of
+    /// zeros for which `holds(b_i)`; any other row of zeros is an error, and so is a `b` of the wrong length. `set`
+    /// names the set in errors.
     pub(super) fn normalised(
         &self,
         set: &'static str,
@@ -94,7 +94,7 @@ impl Matrix {
         for (i, (row, &bi)) in self.iter().zip(b).enumerate() {
             let norm = crate::ops::norm(row);
             if norm > 0.0 {
-                // Divisions: 1 / norm would overflow for the shortest rows.
+                // Divide: 1 / norm would overflow for the shortest rows.
                 data.extend(row.iter().map(|a| a / norm));
                 rhs.push(bi / norm);
                 given.push((i, norm));
@@ -113,23 +113,23 @@ impl Matrix {
 pub(super) struct NormalisedRows {
     pub(super) rows: Matrix,
     pub(super) rhs: Vec<f64>,
-    /// Per row: which row was given, and how long it was.
+    /// For each row: the index of the given row and its length.
     pub(super) given: Vec<(usize, f64)>,
 }
 
-/// A system of linear constraints exactly as given: what a proof is about.
+/// A system of linear constraints exactly as the user gave it. Proofs are about these numbers.
 #[derive(Debug, Clone)]
 pub struct GivenRows {
-    /// `A`.
+    /// The matrix `A`.
     pub a: Matrix,
-    /// `b`.
+    /// The right-hand sides `b`.
     pub b: Vec<f64>,
-    /// For every row of length one that computations use: the row given and its length.
+    /// For each normalised row: the index of the given row and its length.
     pub(crate) scaled: Vec<(usize, f64)>,
 }
 
 impl GivenRows {
-    /// Multipliers of the given rows, from those of the rows of length one; what is not finite becomes 0.
+    /// Converts multipliers of the normalised rows to multipliers of the given rows; non-finite ones become 0.
     pub(crate) fn multipliers(&self, of_scaled: &[f64]) -> Vec<f64> {
         let mut l = vec![0.0; self.b.len()];
         for ((row, length), m) in self.scaled.iter().zip(of_scaled) {

@@ -1,33 +1,34 @@
-//! Where the last projections onto a polyhedron ended, and how much work they were.
+//! Warm starts of projections onto a polyhedron, and counters of their work.
 
 use super::warm::{Rows, WarmSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, TryLockError};
 
-/// Which projections a warm start comes from.
+/// The two kinds of projections; each keeps its own warm start.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
     Step = 0,
     Measurement = 1,
 }
 
-/// The active rows of the last step and of the last measurement.
+/// The active rows of the last projection of a step and of the last projection of a measurement.
 #[derive(Debug, Default)]
 pub(super) struct ProjectionMemory {
     warm: [Mutex<WarmSet>; 2],
     counts: Counts,
 }
 
-/// Work done on a polyhedron since it was made: what the tests of speed look at, because times depend on the machine.
+/// Counters of the work done on a polyhedron since it was built. Tests of speed use them because times depend on the
+/// machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PolyhedronWork {
-    /// Projections, those of measurements included.
+    /// Projections, including those of measurements.
     pub projections: u64,
-    /// Rows that entered or left the active set in them.
+    /// Rows that entered or left the active set.
     pub row_changes: u64,
-    /// Projections for which the active rows of the last one were no start, because rows are nearly dependent.
+    /// Projections that could not start at the last active rows because rows are nearly dependent.
     pub from_scratch: u64,
-    /// Linear, quadratic and cone programs handed to the interior-point solver.
+    /// Linear, quadratic and cone programs solved by the interior-point solver.
     pub programs: u64,
 }
 
@@ -40,7 +41,7 @@ struct Counts {
 }
 
 impl ProjectionMemory {
-    /// Runs a task with the last active rows, or with none if another thread has them at this moment.
+    /// Calls `task` with the last active rows, or with none if another thread holds them at this moment.
     pub(super) fn with_warm<T>(&self, purpose: Purpose, task: impl FnOnce(&mut WarmSet) -> T) -> T {
         match self.warm[purpose as usize].try_lock() {
             Ok(mut warm) => task(&mut warm),
@@ -48,14 +49,14 @@ impl ProjectionMemory {
         }
     }
 
-    /// Forgets the active rows.
+    /// Clears the active rows.
     pub(super) fn forget(&self) {
         for purpose in [Purpose::Step, Purpose::Measurement] {
             self.with_warm(purpose, WarmSet::forget);
         }
     }
 
-    /// A projection from where `warm` is, counted.
+    /// Projects with the warm start `warm` and counts the work.
     pub(super) fn project(&self, warm: &mut WarmSet, set: Rows<'_>, v: &[f64], limit: usize) -> bool {
         let before = warm.changes();
         let found = warm.project(set, v, limit);

@@ -1,5 +1,5 @@
-//! Closed convex sets: where a player may be. One set per file; [`Set`] is their sum type, because sets come from files
-//! and from Python at run time.
+//! Closed convex sets, the feasible sets of the players. One file per set; [`Set`] is an enum because sets are read
+//! from files and made by Python at run time.
 
 #[cfg(feature = "polyhedron")]
 mod active;
@@ -50,37 +50,38 @@ pub use simplex::Simplex;
 
 use crate::{Error, Real};
 
-/// What every set can do.
+/// Operations of a closed convex set. Implement it for a set of your own and wrap that in [`Set::Custom`].
 pub trait ConvexSet<R: Real>: Send + Sync + std::fmt::Debug {
     /// The number of coordinates.
     fn dim(&self) -> usize;
 
-    /// Replaces `v` by the nearest point of the set. A NaN in `v` stays visible in the result.
+    /// Replaces `v` by its projection, the nearest point of the set. A NaN in `v` must lead to a NaN in the result.
     fn project(&self, v: &mut [R]);
 
-    /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below, or NaN).
+    /// Writes a minimiser of `<g, z>` over the set into `out`. Returns `false` if none exists (unbounded below, or
+    /// NaN).
     fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool;
 
-    /// A natural starting point: the centre where there is one, else the projection of 0.
+    /// Writes a starting point: the centre of the set if it has one, otherwise the projection of 0.
     fn centre(&self, out: &mut [R]);
 
-    /// An upper bound (exact where that is cheap) on `||z - from||` over the set; infinite when it is unbounded.
+    /// Upper bound of `||z - from||` over the set, exact where that is cheap; infinite for unbounded sets.
     fn radius_around(&self, from: &[R]) -> f64;
 
-    /// An upper bound on the distance between two points of the set; infinite when it is unbounded.
+    /// Upper bound of the distance between two points of the set; infinite for unbounded sets.
     fn diameter(&self) -> f64 {
         let mut centre = vec![R::default(); self.dim()];
         self.centre(&mut centre);
         2.0 * self.radius_around(&centre)
     }
 
-    /// How far a projection may be from the nearest point of the set, beyond rounding: for sets whose projection is itself the
-    /// result of an iteration.
+    /// Upper bound of the error of [`project`](Self::project) beyond rounding. Positive for sets whose projection is
+    /// computed by an iteration.
     fn accuracy(&self) -> f64 {
         0.0
     }
 
-    /// How far `v` is from the set; NaN if `v` has a NaN.
+    /// Distance from `v` to the set; NaN if `v` has a NaN.
     fn distance(&self, v: &[R]) -> f64 {
         let mut nearest = v.to_vec();
         self.project(&mut nearest);
@@ -107,28 +108,28 @@ pub trait ConvexSet<R: Real>: Send + Sync + std::fmt::Debug {
 pub enum Set<R: Real> {
     /// All of `R^n`.
     Free(Free),
-    /// `lower <= z <= upper`, sides may be infinite.
+    /// The box `lower <= z <= upper`; bounds may be infinite.
     Box(BoxSet<R>),
-    /// `||z - centre|| <= radius`.
+    /// The ball `||z - centre|| <= radius`.
     Ball(Ball<R>),
-    /// `sum |z_i| <= radius`.
+    /// The l1 ball `sum |z_i| <= radius`.
     L1Ball(L1Ball),
-    /// `z >= 0, sum z = scale`.
+    /// The simplex `z >= 0, sum z = scale`.
     Simplex(Simplex),
-    /// `<a, z> <= b`.
+    /// The half-space `<a, z> <= b`.
     Halfspace(Halfspace<R>),
-    /// `A z = b`.
+    /// The affine set `A z = b`.
     Affine(Affine),
-    /// `A z <= b`. Without the feature `polyhedron` no value of this variant exists.
+    /// The polyhedron `A z <= b`. Without the feature `polyhedron` no value of this variant exists.
     Polyhedron(Polyhedron),
-    /// Several sets, each with its own coordinates.
+    /// A product of sets, each with its own coordinates.
     Product(ProductSet<R>),
-    /// A set of one's own, known by its projection.
+    /// A user's own set. Only its projection is known.
     Custom(Box<dyn ConvexSet<R>>),
 }
 
 impl<R: Real> Set<R> {
-    /// All of `R^dim`.
+    /// The free set `R^dim`.
     ///
     /// ```
     /// use standoff::Set;
@@ -141,7 +142,7 @@ impl<R: Real> Set<R> {
         Self::Free(Free::new(dim))
     }
 
-    /// `lower <= z <= upper`, coordinate by coordinate; infinite sides are allowed.
+    /// The box `lower <= z <= upper`, coordinate by coordinate; bounds may be infinite.
     ///
     /// ```
     /// use standoff::Set;
@@ -157,7 +158,7 @@ impl<R: Real> Set<R> {
         BoxSet::new(lower, upper).map(Self::Box)
     }
 
-    /// `lower <= z <= upper` for a single number.
+    /// The interval `lower <= z <= upper` of one variable.
     ///
     /// ```
     /// use standoff::Set;
@@ -169,7 +170,7 @@ impl<R: Real> Set<R> {
         Self::boxed(vec![lower], vec![upper])
     }
 
-    /// `||z - centre|| <= radius`; a radius of 0 is a single point.
+    /// The ball `||z - centre|| <= radius`; radius 0 is a single point.
     ///
     /// ```
     /// use standoff::Set;
@@ -184,7 +185,7 @@ impl<R: Real> Set<R> {
         Ball::new(centre, radius).map(Self::Ball)
     }
 
-    /// `sum |z_i| <= radius`, around the origin; a radius of 0 is a single point.
+    /// The l1 ball `sum |z_i| <= radius` around the origin; radius 0 is a single point.
     ///
     /// ```
     /// use standoff::Set;
@@ -198,7 +199,7 @@ impl<R: Real> Set<R> {
         L1Ball::new(dim, radius).map(Self::L1Ball)
     }
 
-    /// `z >= 0, sum z = scale`, with `scale > 0`.
+    /// The simplex `z >= 0, sum z = scale`, with `scale > 0`.
     ///
     /// ```
     /// use standoff::Set;
@@ -211,7 +212,7 @@ impl<R: Real> Set<R> {
         Simplex::new(dim, scale).map(Self::Simplex)
     }
 
-    /// `<a, z> <= b`, with `a` not zero.
+    /// The half-space `<a, z> <= b`, with a non-zero `a`.
     ///
     /// ```
     /// use standoff::Set;
@@ -225,7 +226,7 @@ impl<R: Real> Set<R> {
         Halfspace::new(a, b).map(Self::Halfspace)
     }
 
-    /// `A z = b`. Equations may depend on each other, not contradict.
+    /// The affine set `A z = b`. Equations may depend on each other but must not contradict each other.
     ///
     /// ```
     /// use standoff::{Set, sets::Matrix};
@@ -240,7 +241,7 @@ impl<R: Real> Set<R> {
         Affine::new(a, b).map(Self::Affine)
     }
 
-    /// `A z <= b`. An error in builds without the feature `polyhedron`.
+    /// The polyhedron `A z <= b`. Returns an error in builds without the feature `polyhedron`.
     ///
     /// ```
     /// use standoff::{Set, sets::Matrix};
@@ -257,7 +258,7 @@ impl<R: Real> Set<R> {
         Polyhedron::new(a, b).map(Self::Polyhedron)
     }
 
-    /// The product of sets, their coordinates one after the other.
+    /// The product of sets; their coordinates follow one another.
     ///
     /// ```
     /// use standoff::Set;
@@ -296,13 +297,13 @@ impl<R: Real> Set<R> {
         self.inner().project(v);
     }
 
-    /// Writes a minimiser of `<g, z>` over the set into `out`; `false` when there is none (unbounded below).
+    /// Writes a minimiser of `<g, z>` over the set into `out`. Returns `false` if none exists (unbounded below).
     pub fn minimise_linear(&self, g: &[R], out: &mut [R]) -> bool {
         self.inner().minimise_linear(g, out)
     }
 
-    /// Lets polyhedra forget where their last projections ended, so that the next ones do not depend on what was projected before.
-    /// Runs begin with it; the results differ by rounding alone.
+    /// Clears the warm starts of polyhedra, so that later projections do not depend on earlier ones. Every run begins
+    /// with this call; results with and without it differ only by rounding.
     pub fn forget(&self) {
         match self {
             Self::Polyhedron(p) => p.forget(),
@@ -311,45 +312,45 @@ impl<R: Real> Set<R> {
         }
     }
 
-    /// A natural starting point: the centre where there is one, else the projection of 0.
+    /// A starting point: the centre of the set if it has one, otherwise the projection of 0.
     pub fn centre(&self) -> Vec<R> {
         let mut out = vec![R::default(); self.dim()];
         self.inner().centre(&mut out);
         out
     }
 
-    /// An upper bound (exact where that is cheap) on `||z - from||` over the set; infinite when it is unbounded.
+    /// Upper bound of `||z - from||` over the set, exact where that is cheap; infinite for unbounded sets.
     pub fn radius_around(&self, from: &[R]) -> f64 {
         self.inner().radius_around(from)
     }
 
-    /// An upper bound on the distance between two points of the set; infinite when it is unbounded.
+    /// Upper bound of the distance between two points of the set; infinite for unbounded sets.
     pub fn diameter_bound(&self) -> f64 {
         self.inner().diameter()
     }
 
-    /// How far a projection may be from the nearest point, beyond rounding. 0 but for sets of one's own that state otherwise.
+    /// Upper bound of the error of a projection beyond rounding. 0 except for custom sets that state otherwise.
     pub fn accuracy(&self) -> f64 {
         self.inner().accuracy()
     }
 
-    /// How far `v` is from the set; NaN if `v` has a NaN. Allocates.
+    /// Distance from `v` to the set; NaN if `v` has a NaN. Allocates.
     pub fn distance(&self, v: &[R]) -> f64 {
         self.inner().distance(v)
     }
 
-    /// Whether `v` is within `tolerance` of the set; never with a NaN. Allocates.
+    /// True if `v` is within `tolerance` of the set; false if `v` has a NaN. Allocates.
     pub fn contains(&self, v: &[R], tolerance: f64) -> bool {
         v.len() == self.dim() && self.distance(v) <= tolerance
     }
 }
 
-/// The error every constructor gives.
+/// The error of every constructor.
 fn refuse(set: &'static str, problem: String) -> Error {
     Error::Set { set, problem }
 }
 
-/// Refuses sets without coordinates.
+/// Refuses a dimension of 0.
 fn refuse_dim_zero(set: &'static str, dim: usize) -> Result<(), Error> {
     if dim == 0 {
         return Err(refuse(set, "it has no coordinates; give a dimension of at least 1".into()));
@@ -357,7 +358,7 @@ fn refuse_dim_zero(set: &'static str, dim: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses vectors that are empty or have an entry one cannot compute with.
+/// Refuses vectors that are empty or have a non-finite entry.
 fn refuse_non_finite<R: Real>(set: &'static str, what: &str, v: &[R]) -> Result<(), Error> {
     refuse_dim_zero(set, v.len())?;
     match v.iter().position(|e| !e.to_f64().is_finite()) {

@@ -1,11 +1,12 @@
-//! Stands in for `polyhedron.rs` in builds without the feature `polyhedron`: a type without values, so that every match over the sets
-//! compiles and nothing of it can run.
+//! Replaces `polyhedron.rs` in builds without the feature `polyhedron`: a type without values, so that matches over all
+//! sets compile.
 
 use super::matrix::{GivenRows, Matrix};
 use super::{ConvexSet, PathPoint, refuse};
 use crate::{Error, Real};
 
-/// `A z <= b`, which this build does not have: the feature `polyhedron` is off, and no value of this type exists.
+/// The set `A z <= b`, which this build does not support: the feature `polyhedron` is off, and no value of this type
+/// exists.
 #[derive(Debug)]
 pub enum NoPolyhedron {}
 
@@ -14,7 +15,7 @@ impl NoPolyhedron {
         Err(refuse("polyhedron", "this build has no polyhedra; enable the feature `polyhedron` of `standoff`".into()))
     }
 
-    /// The inequalities as given.
+    /// The inequalities as the user gave them.
     pub fn given(&self) -> &GivenRows {
         match *self {}
     }
@@ -37,7 +38,7 @@ impl NoPolyhedron {
         match *self {}
     }
 
-    /// How far `z` is beyond the worst of the inequalities.
+    /// The largest violation of an inequality at `z`.
     pub fn violation(&self, _: &[f64]) -> f64 {
         match *self {}
     }

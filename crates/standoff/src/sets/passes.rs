@@ -1,14 +1,14 @@
-//! The passes over the entries that [`threshold`](super::threshold) is made of.
+//! Vectorised loops over the entries, used by [`threshold`](super::threshold).
 
 use crate::Real;
 use crate::simd::Pass;
 
-/// Running sums per pass; fixed, because the order of additions is part of the result.
+/// Number of partial sums in a loop. It is fixed because the order of additions is part of the result.
 pub(super) const LANES: usize = 8;
-/// Entries looked at together before any is copied.
+/// Number of entries tested before any of them is copied.
 pub(super) const CHUNK: usize = 64;
 
-/// The entries (or with `ABSOLUTE` their absolute values) as seen from `origin`.
+/// Entries minus `origin`; with `ABSOLUTE`, absolute values minus `origin`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ShiftedView<'a, R, const ABSOLUTE: bool> {
     pub(super) v: &'a [R],
@@ -27,13 +27,13 @@ fn fold<R: Real, const ABSOLUTE: bool>(v: R) -> f64 {
     if ABSOLUTE { v.to_f64().abs() } else { v.to_f64() }
 }
 
-/// The lanes added pairwise.
+/// Pairwise sum of the partial sums.
 #[inline(always)]
 fn tree(a: [f64; LANES]) -> f64 {
     ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]))
 }
 
-/// The largest entry (NaN aside) and the sum of all.
+/// The largest entry, ignoring NaN, and the sum of all entries.
 pub(super) struct LargestAndSum<'a, R, const ABSOLUTE: bool>(pub(super) &'a [R]);
 
 impl<R: Real, const ABSOLUTE: bool> Pass for LargestAndSum<'_, R, ABSOLUTE> {
@@ -59,7 +59,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for LargestAndSum<'_, R, ABSOLUTE> {
     }
 }
 
-/// `sum_i max(v_i - tau, 0)` and the number of its positive terms; a NaN counts, and makes the sum NaN.
+/// `sum_i max(v_i - tau, 0)` and its number of positive terms. A NaN counts as a term and makes the sum NaN.
 pub(super) struct Excess<'a, R, const ABSOLUTE: bool> {
     pub(super) view: ShiftedView<'a, R, ABSOLUTE>,
     pub(super) tau: f64,
@@ -91,7 +91,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for Excess<'_, R, ABSOLUTE> {
     }
 }
 
-/// The number of leading chunks (of [`CHUNK`] entries) in which no entry is above tau.
+/// Number of leading chunks (of [`CHUNK`] entries) without an entry above tau.
 pub(super) struct Skip<'a, R, const ABSOLUTE: bool> {
     pub(super) view: ShiftedView<'a, R, ABSOLUTE>,
     pub(super) tau: f64,
@@ -106,7 +106,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for Skip<'_, R, ABSOLUTE> {
         for (i, chunk) in chunks.iter().enumerate() {
             let mut within = 0;
             for vi in chunk {
-                // NaN is not within.
+                // NaN fails this test.
                 within += usize::from(self.view.see(*vi) <= self.tau);
             }
             if within < CHUNK {
@@ -117,7 +117,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for Skip<'_, R, ABSOLUTE> {
     }
 }
 
-/// Replaces every entry by what is left of it above `tau + last`, with its sign.
+/// Soft threshold: `v_i <- sign(v_i) max(|v_i| - tau - last, 0)`, without the absolute values for a simplex.
 pub(super) struct Shrink<'a, R, const ABSOLUTE: bool> {
     pub(super) v: &'a mut [R],
     pub(super) origin: f64,
@@ -132,7 +132,7 @@ impl<R: Real, const ABSOLUTE: bool> Pass for Shrink<'_, R, ABSOLUTE> {
     fn run(self) {
         for vi in self.v {
             let rest = ((fold::<R, ABSOLUTE>(*vi) - self.origin) - self.tau) - self.last;
-            // Not f64::max, which drops NaN.
+            // Not f64::max, which ignores NaN.
             let kept = if rest < 0.0 { 0.0 } else { rest };
             *vi = R::from_f64(if ABSOLUTE { kept.copysign(vi.to_f64()) } else { kept });
         }

@@ -1,6 +1,6 @@
-//! The solutions of linear inequalities. Projection is exact (an active set). It starts at the active rows of the last projection
-//! (`warm.rs`); where rows are nearly dependent, at the point itself (`active.rs`); and when that takes too many steps, at the answer of
-//! an interior-point solver.
+//! The polyhedron `A z <= b`. Projection is exact (active-set method). It starts at the active rows of the last
+//! projection (`warm.rs`). If rows are nearly dependent, it starts without active rows (`active.rs`). If that takes too
+//! many steps, it starts at the rows that an interior-point solver finds active.
 
 use super::active::ActiveSet;
 use super::conic::{self, ConicStatus};
@@ -12,18 +12,18 @@ use crate::{Error, Real, ops};
 use clarabel::algebra::CscMatrix;
 use std::sync::OnceLock;
 
-/// Active-set steps tried before the interior-point solver is asked for a better start, beyond two per row and column.
+/// Active-set steps allowed, beyond two per row and column, before the interior-point solver provides a better start.
 const PATIENCE: usize = 20;
-/// A point belongs to a polyhedron when no row of length one is violated by more than this, relative to its numbers.
+/// A point is feasible if every row of length one is violated by at most this, relative to the size of its numbers.
 const FEASIBLE: f64 = 1e-9;
-/// The path to a vertex is followed this many powers of ten.
+/// The path to a vertex is followed for this many powers of ten.
 const FARTHEST: i32 = 6;
-/// The path rests when it moves at no more than this, for a gradient of length one.
+/// The path has reached its end if its speed is at most this, for a gradient of length one.
 const AT_REST: f64 = 1e-12;
-/// How much the bounding box is widened, relative to its numbers, for the inexactness of the linear programs behind it.
+/// Widening of the bounding box, relative to its numbers, that covers the inexactness of the linear programs.
 const WIDEN: f64 = 1e-8;
 
-/// `A z <= b`.
+/// The polyhedron `A z <= b`.
 #[derive(Debug)]
 pub struct Polyhedron {
     given: GivenRows,
@@ -32,11 +32,11 @@ pub struct Polyhedron {
     columns: CscMatrix<f64>,
     /// The projection of 0.
     centre: Vec<f64>,
-    /// A bounding box, if there is one; computed when first asked for.
+    /// A bounding box if the set is bounded; computed on first use.
     bounds: OnceLock<Option<Vec<(f64, f64)>>>,
-    /// Which given rows are sides of equations; computed when first asked for.
+    /// For each given row, true if it is one side of an equation; computed on first use.
     equations: OnceLock<Vec<bool>>,
-    /// Where the last projections ended. Boxed because `Set` is an enum of small sets.
+    /// Warm starts of the projections. Boxed because `Set` is an enum of small sets.
     memory: Box<ProjectionMemory>,
 }
 
@@ -77,12 +77,12 @@ impl Polyhedron {
         Ok(set)
     }
 
-    /// The inequalities as given.
+    /// The inequalities as the user gave them.
     pub fn given(&self) -> &GivenRows {
         &self.given
     }
 
-    /// Per given row: whether it is one side of an equation, written as two exactly opposite rows.
+    /// For each given row, true if the exactly opposite row is given too: the two make an equation.
     pub(crate) fn equations(&self) -> &[bool] {
         self.equations.get_or_init(|| {
             let GivenRows { a, b, .. } = &self.given;
@@ -91,8 +91,8 @@ impl Polyhedron {
         })
     }
 
-    /// A point near `v` that satisfies every row of length one that is no side of an equation with `room` to spare, relative to its
-    /// numbers; `None` if none is found.
+    /// A point near `v` that satisfies every normalised row, except the sides of equations, with a margin of `room`
+    /// relative to its numbers; `None` if none is found.
     pub(crate) fn nearby_inside(&self, v: &[f64], room: f64) -> Option<Vec<f64>> {
         let (size, equations) = (ops::norm(v), self.equations());
         let tighter =
@@ -117,7 +117,7 @@ impl Polyhedron {
         &self.rhs
     }
 
-    /// How far `z` is beyond the worst of the inequalities; at most 0 inside.
+    /// The largest violation of an inequality at `z`; at most 0 inside the set.
     pub fn violation(&self, z: &[f64]) -> f64 {
         let mut worst = f64::NEG_INFINITY;
         for (a, b) in self.rows.iter().zip(&self.rhs) {
@@ -135,7 +135,7 @@ impl Polyhedron {
         self.locate(v, (z, l), Purpose::Measurement);
     }
 
-    /// The projection of `v = x - tau g` and the direction of the path there.
+    /// Computes the projection of `v = x - tau g` and the derivative of the path there.
     pub(crate) fn follow(&self, v: &[f64], g: &[f64], to: PathPoint<'_>) {
         let PathPoint { z, multipliers, along, rates } = to;
         let known = ops::all_finite(v)
@@ -154,17 +154,17 @@ impl Polyhedron {
         }
     }
 
-    /// Work done so far.
+    /// Counters of the work done so far.
     pub fn work(&self) -> PolyhedronWork {
         self.memory.work()
     }
 
-    /// A program is handed to the interior-point solver.
+    /// Counts one program for the interior-point solver.
     pub(crate) fn count_program(&self) {
         self.memory.count_program();
     }
 
-    /// Forgets where the last projections ended.
+    /// Clears the warm starts.
     pub(super) fn forget(&self) {
         self.memory.forget();
     }
@@ -177,7 +177,7 @@ impl Polyhedron {
         self.memory.project(warm, self.system(), v, self.steps())
     }
 
-    /// The projection and its multipliers; how the search ended matters only while the set is being built.
+    /// Computes the projection and its multipliers. The status matters only while the set is built.
     fn locate(&self, v: &[f64], (z, l): (&mut [f64], &mut [f64]), purpose: Purpose) -> ConicStatus {
         assert_eq!(v.len(), self.rows.cols());
         let found = ops::all_finite(v)
@@ -191,7 +191,7 @@ impl Polyhedron {
         if found { ConicStatus::Found } else { self.locate_from_scratch(v, z, l) }
     }
 
-    /// As [`locate`](Self::locate), for rows of any kind.
+    /// Same as [`locate`](Self::locate) without a warm start; rows may be nearly dependent.
     fn locate_from_scratch(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
         if !ops::all_finite(v) {
             z.fill(f64::NAN);
@@ -207,9 +207,9 @@ impl Polyhedron {
         self.locate_from_inside(v, z, l)
     }
 
-    /// As [`locate`](Self::locate), with the rows that an interior-point solver holds for active as the start.
+    /// Same as [`locate`](Self::locate), starting at the rows that an interior-point solver finds active.
     fn locate_from_inside(&self, v: &[f64], z: &mut [f64], l: &mut [f64]) -> ConicStatus {
-        // In units of the violation, seen from v: the answer has a length near one whatever the scale of the set is.
+        // Shift v to 0 and scale by the violation: the solution then has a length near one at any scale of the set.
         let unit = self.violation(v).max(f64::MIN_POSITIVE);
         let slack: Vec<f64> = self.rows.iter().zip(&self.rhs).map(|(a, b)| (b - ops::dot(a, v)) / unit).collect();
         self.count_program();
@@ -227,14 +227,14 @@ impl Polyhedron {
         answer.ending
     }
 
-    /// How many rows may enter before the search is given up.
+    /// Number of rows that may enter before the search stops.
     fn steps(&self) -> usize {
         2 * (self.rows.rows() + self.rows.cols()) + PATIENCE
     }
 
-    /// The entry `z_i` of a minimiser of `<g, z>` for `g` a unit vector or its negative, at the end of the path of projections of
-    /// `centre - tau g`; `None` if there is none or it is too far away. At the end the path rests and the rates of the multipliers `l'`
-    /// are a dual solution: `A^T l' = -g`, `l' >= 0`.
+    /// The entry `z_i` of a minimiser of `<g, z>`, where `g` is a unit vector or its negative. It is the end of the
+    /// path of projections of `centre - tau g`. At the end the path stands still and the rates `l'` of the multipliers
+    /// are a dual solution: `A^T l' = -g`, `l' >= 0`. `None` if there is no minimiser or it is too far away.
     fn vertex(&self, g: &[f64]) -> Option<f64> {
         let (n, m) = (g.len(), self.rhs.len());
         let [mut v, mut z, mut along] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
@@ -255,7 +255,7 @@ impl Polyhedron {
         None
     }
 
-    /// Per coordinate the least and the largest value; nothing when one of them is infinite.
+    /// The smallest and the largest value of each coordinate; `None` if one of them is infinite.
     fn bounds(&self) -> Option<&[(f64, f64)]> {
         let compute = || {
             let mut g = vec![0.0; self.rows.cols()];
@@ -275,7 +275,7 @@ impl Polyhedron {
     }
 }
 
-/// The rows that the interior-point solver holds for active, the most pressing first.
+/// The rows that the interior-point solver finds active, in decreasing order of their multipliers.
 fn likely_active(answer: &conic::ConicSolution, b: &[f64], rows: &Matrix) -> Vec<usize> {
     let slack = |i: usize| b[i] - ops::dot(rows.row(i), &answer.z);
     let mut likely: Vec<usize> = (0..b.len()).filter(|&i| answer.multipliers[i] > slack(i)).collect();
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn the_interior_point_start_leads_to_the_same_projection() {
-        // An octahedron: every vertex is where four of its eight sides meet.
+        // An octahedron: four of its eight sides meet in each vertex.
         let signs = |i: usize| (0..3).map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }).collect::<Vec<f64>>();
         let a = Matrix::from_rows(&(0..8).map(signs).collect::<Vec<_>>()).unwrap();
         let set = Polyhedron::new(a, &[1.0; 8]).unwrap();

@@ -1,9 +1,9 @@
-//! A product of sets: each part has its own run of coordinates.
+//! Product of sets; each factor has a contiguous range of coordinates.
 
 use super::{ConvexSet, Set, refuse};
 use crate::{Error, Real};
 
-/// `C_1 x ... x C_m`, the coordinates of the parts one after the other.
+/// The set `C_1 x ... x C_m`; the coordinates of the factors follow one another.
 #[derive(Debug)]
 pub struct ProductSet<R: Real> {
     parts: Vec<Set<R>>,
@@ -33,7 +33,7 @@ impl<R: Real> ProductSet<R> {
         })
     }
 
-    /// `sqrt(sum of squares)` of one number per part.
+    /// `sqrt(sum of squares)` of one number per factor.
     fn combine(&self, each: impl Fn(&Set<R>, std::ops::Range<usize>) -> f64) -> f64 {
         self.blocks().map(|(set, range)| each(set, range).powi(2)).sum::<f64>().sqrt()
     }

@@ -1,11 +1,11 @@
-//! Products of some rows of a matrix with a vector, four rows at a time.
+//! Inner products of rows of a matrix with a vector, four rows at a time.
 
 use super::matrix::Matrix;
 use crate::simd::{self, Pass};
 
-/// Running sums per row; fixed, because the order of additions is part of the result.
+/// Number of partial sums per row. It is fixed because the order of additions is part of the result.
 const LANES: usize = 8;
-/// Rows that share one pass over the vector.
+/// Number of rows that share one pass over the vector.
 const ROWS: usize = 4;
 
 /// `out_k = <a_k, v>` for all rows.
@@ -14,13 +14,13 @@ pub(super) fn all(a: &Matrix, v: &[f64], out: &mut [f64]) {
     simd::run(RowDots { row: |k| a.row(k), v, out });
 }
 
-/// `out_k = <a_k, v>` for the rows chosen.
+/// `out_k = <a_k, v>` for the chosen rows.
 pub(super) fn chosen(a: &Matrix, rows: &[usize], v: &[f64], out: &mut [f64]) {
     assert_eq!((rows.len(), a.cols()), (out.len(), v.len()));
     simd::run(RowDots { row: |k| a.row(rows[k]), v, out });
 }
 
-/// `z -= sum_k l_k a_k` over the rows chosen.
+/// `z -= sum_k l_k a_k` over the chosen rows.
 pub(super) fn subtract(a: &Matrix, rows: &[usize], l: &[f64], z: &mut [f64]) {
     assert_eq!((rows.len(), a.cols()), (l.len(), z.len()));
     simd::run(Subtract { a, rows, l, z });
@@ -50,7 +50,7 @@ impl<'a, F: Fn(usize) -> &'a [f64]> Pass for RowDots<'_, F> {
     }
 }
 
-/// The products of `N` rows with `v`; each sum runs in the order of [`ops::dot`](crate::ops::dot).
+/// The inner products of `N` rows with `v`; each sum has the order of [`ops::dot`](crate::ops::dot).
 #[inline(always)]
 fn dots<const N: usize>(rows: [&[f64]; N], v: &[f64]) -> [f64; N] {
     let mut sums = [[0.0; LANES]; N];

@@ -1,10 +1,10 @@
-//! The simplex: weights that are not negative and add up to a given scale.
+//! The simplex `z >= 0, sum z = scale`.
 
 use super::threshold::project_simplex;
 use super::{ConvexSet, refuse, refuse_dim_zero};
 use crate::{Error, Real, ops};
 
-/// `z >= 0, sum z = scale`.
+/// The simplex `z >= 0, sum z = scale`.
 #[derive(Debug, Clone)]
 pub struct Simplex {
     dim: usize,
@@ -20,7 +20,7 @@ impl Simplex {
         Ok(Self { dim, scale })
     }
 
-    /// What the entries add up to.
+    /// The sum of the entries.
     pub fn scale(&self) -> f64 {
         self.scale
     }
@@ -54,12 +54,12 @@ impl<R: Real> ConvexSet<R> for Simplex {
     }
 
     fn radius_around(&self, from: &[R]) -> f64 {
-        // ||r e_i - c||^2 = ||c||^2 + r (r - 2 c_i): the farthest vertex is that of the smallest entry.
+        // ||r e_i - c||^2 = ||c||^2 + r (r - 2 c_i): the farthest vertex is that of the smallest entry of c.
         assert_eq!(from.len(), self.dim);
         let least = from.iter().map(|c| c.to_f64()).fold(f64::INFINITY, f64::min);
         let norm = ops::norm(from);
         let square = norm * norm + self.scale * (self.scale - 2.0 * least);
-        // Rounding can make it negative at the only point of a one-dimensional simplex. NaN stays.
+        // Rounding can make this negative at the only point of a one-dimensional simplex. NaN stays NaN.
         if square < 0.0 { 0.0 } else { square.sqrt() }
     }
 

@@ -1,14 +1,14 @@
-//! An orthonormal basis of the span of some rows, grown row by row (Gram-Schmidt, every row twice).
+//! Orthonormal basis of the span of some rows, extended row by row (Gram-Schmidt, each row orthogonalised twice).
 
 use crate::ops::{axpy, dot, norm};
 
-/// Rows `a_0, a_1, ...` factored as `A = L Q`: `L` lower triangular, the rows of `Q` orthonormal.
+/// Factorisation `A = L Q` of rows `a_0, a_1, ...`: `L` is lower triangular, the rows of `Q` are orthonormal.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
     dim: usize,
     /// `Q`, row by row.
     basis: Vec<f64>,
-    /// `L`, row `k` in its `k + 1` entries.
+    /// `L`; row `k` has `k + 1` entries.
     triangle: Vec<Vec<f64>>,
 }
 
@@ -17,7 +17,7 @@ impl Span {
         Self { dim, basis: Vec::new(), triangle: Vec::new() }
     }
 
-    /// Forgets all rows but the first `rank`.
+    /// Drops all rows except the first `rank`.
     #[cfg(feature = "polyhedron")]
     pub(super) fn truncate(&mut self, rank: usize) {
         self.basis.truncate(rank * self.dim);
@@ -32,10 +32,10 @@ impl Span {
         self.basis.chunks_exact(self.dim)
     }
 
-    /// Leaves in `a` its part orthogonal to the span and returns the coefficients `c` of the rest, `a = Q^T c + rest`.
+    /// Splits `a = Q^T c + rest`: `a` becomes the rest, orthogonal to the span, and `c` is returned.
     pub(super) fn split(&self, a: &mut [f64]) -> Vec<f64> {
         let mut coefficients = vec![0.0; self.rank()];
-        // Once leaves an error of the size of the part taken out; twice is enough.
+        // One pass leaves an error proportional to the removed part; two passes are enough.
         for _ in 0..2 {
             for (c, q) in coefficients.iter_mut().zip(self.basis()) {
                 let t = dot(q, a);
@@ -46,7 +46,7 @@ impl Span {
         coefficients
     }
 
-    /// Adds a row given by its [`split`](Self::split): coefficients and the rest, which must not be zero.
+    /// Adds a row, given by its [`split`](Self::split) into coefficients and a rest that must not be zero.
     pub(super) fn push(&mut self, mut coefficients: Vec<f64>, rest: &[f64]) {
         let length = norm(rest);
         coefficients.push(length);
@@ -54,7 +54,7 @@ impl Span {
         self.basis.extend(rest.iter().map(|r| r / length));
     }
 
-    /// Solves `L d = b`: the right-hand sides of `Q z = d` when those of `A z = b` are `b`.
+    /// Solves `L d = b`: `A z = b` is then `Q z = d`.
     pub(super) fn forward(&self, mut b: Vec<f64>) -> Vec<f64> {
         for (k, row) in self.triangle.iter().enumerate() {
             let known: f64 = (0..k).map(|j| row[j] * b[j]).sum();
@@ -63,7 +63,7 @@ impl Span {
         b
     }
 
-    /// Solves `L^T l = t` in place: `A^T l = Q^T t`.
+    /// Solves `L^T l = t` in place, so that `A^T l = Q^T t`.
     pub(super) fn backward(&self, t: &mut [f64]) {
         for k in (0..self.rank()).rev() {
             t[k] /= self.triangle[k][k];

@@ -1,50 +1,54 @@
-//! The projection onto `A z <= b` from where the last one ended: the dual active-set method of `active.rs`, with the active rows and
-//! the factor of their products kept between calls.
+//! Warm-started projection onto `A z <= b`: the dual active-set method of `active.rs`, which keeps the active rows `W`
+//! and the Cholesky factor of `A_W A_W^T` between calls.
 //!
-//! For active rows `W` the point is `z = v - A_W^T l` with `A_W A_W^T l = A_W v - b_W`. Two passes of the second equation on what is left
-//! (`A_W z - b_W`) make up for the squared condition number of the products. Rows that are nearly dependent are left to `active.rs`.
+//! For active rows `W` the projection is `z = v - A_W^T l` with `A_W A_W^T l = A_W v - b_W`. The condition number of
+//! `A_W A_W^T` is the square of that of `A_W`; two steps of iterative refinement (the same equation for the residual
+//! `A_W z - b_W`) restore the digits this loses. Rows that are nearly dependent are left to `active.rs`.
 //!
-//! At the end the active rows are sorted and factored anew, so that the result is a function of `v` and of the set `W`, not of the way
-//! there. `W` itself is unique unless more rows meet in the projection than are needed to hold it.
+//! At the end the active rows are sorted and refactored, so that the result depends only on `v` and on the set `W`, not
+//! on the order in which rows entered. `W` is unique unless more rows meet in the projection than are needed to
+//! determine it.
 
 use super::gram::GramFactor;
 use super::matrix::Matrix;
 use super::products;
 use crate::ops::{axpy, dot, norm};
 
-/// Rows whose part outside the span of the active rows is at least this long (rows have length one) may become active.
+/// Smallest part outside the span of the active rows (rows have length one) with which a row may become active.
 const INDEPENDENT: f64 = 1e-4;
-/// Rows whose part outside is at most this long depend on the active rows.
+/// Largest part outside the span of the active rows with which a row counts as dependent on them.
 const DEPENDENT: f64 = 1e-9;
-/// A part outside that is shorter than this is computed twice, because of cancellation.
+/// A part outside the span that is shorter than this is orthogonalised a second time, because of cancellation.
 const SHORT: f64 = 0.1;
-/// As in `active.rs`: a row is violated beyond this, relative to the size of the numbers in it.
+/// Same as in `active.rs`: a row is violated if it exceeds its bound by more than this, relative to the size of its
+/// numbers.
 const VIOLATED: f64 = 1e-14;
-/// As in `active.rs`: a row that depends on the active rows (is parallel to them up to `DEPENDENT`) is passed over when it misses by no
-/// more than this, relative to the size of the numbers in it.
+/// Same as in `active.rs`: a row that depends on the active rows (up to `DEPENDENT`) is skipped if it is violated by at
+/// most this, relative to the size of its numbers.
 const ROUNDING: f64 = 1e-11;
-/// A multiplier is negative below this, relative to the size of the numbers that it is computed from.
+/// A multiplier is negative if it is below minus this, relative to the size of the numbers that it is computed from.
 const NEGATIVE: f64 = 4.0 * f64::EPSILON;
 
-/// `A z <= b`, with rows of length one.
+/// The system `A z <= b` with rows of length one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) a: &'a Matrix,
     pub(super) b: &'a [f64],
 }
 
-/// The active rows of the last projection, their factor, and scratch space: nothing is allocated once it has grown.
+/// The active rows of the last projection, their Cholesky factor and scratch space. Nothing is allocated after the
+/// first projections.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WarmSet {
-    /// For the caller: room for the point to project.
+    /// Buffer of the caller for the point to project.
     pub(super) aim: Vec<f64>,
     rows: Vec<usize>,
-    /// Per row: whether it is active, or passed over in this projection.
+    /// For each row, true if it is active or passed over in this projection.
     skip: Vec<bool>,
     passed_over: Vec<usize>,
     multipliers: Vec<f64>,
     factor: GramFactor,
-    /// Whether the rows are in ascending order and were factored in it.
+    /// True if the rows are in ascending order and were factored in this order.
     sorted: bool,
     z: Vec<f64>,
     /// `A z` of all rows.
@@ -53,11 +57,11 @@ pub(super) struct WarmSet {
     products: Vec<f64>,
     rates: Vec<f64>,
     order: Vec<usize>,
-    /// Rows that entered or left, in all projections.
+    /// Number of rows that entered or left, over all projections.
     changes: u64,
 }
 
-/// How a row was dealt with.
+/// Result of trying to make a row active.
 enum RowOutcome {
     Entered,
     PassedOver,
@@ -65,7 +69,7 @@ enum RowOutcome {
 }
 
 impl WarmSet {
-    /// Forgets the active rows.
+    /// Clears the active rows.
     pub(super) fn forget(&mut self) {
         self.rows.clear();
         self.multipliers.clear();
@@ -74,13 +78,13 @@ impl WarmSet {
         self.sorted = true;
     }
 
-    /// Rows that entered or left so far.
+    /// Number of rows that entered or left so far.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Finds the projection of `v`; `false`, with everything forgotten, when rows are nearly dependent, contradict each other, or more
-    /// than `limit` rows enter.
+    /// Computes the projection of `v`. Returns `false`, with the active rows cleared, if rows are nearly dependent,
+    /// contradict each other, or more than `limit` rows enter.
     pub(super) fn project(&mut self, set: Rows<'_>, v: &[f64], limit: usize) -> bool {
         let fits = self.skip.len() == set.b.len() && self.z.len() == v.len();
         if !fits {
@@ -101,7 +105,7 @@ impl WarmSet {
         found
     }
 
-    /// The projection found.
+    /// The projection found last.
     pub(super) fn point(&self) -> &[f64] {
         &self.z
     }
@@ -115,8 +119,9 @@ impl WarmSet {
         }
     }
 
-    /// For the path of projections of `x - tau g`: writes the part of `g` along the active rows' planes (the path moves at its
-    /// negative) and the rates at which the multipliers of all rows grow with tau.
+    /// Derivative of the path of projections of `x - tau g`. Writes `along`, the part of `g` orthogonal to the active
+    /// rows (`z' = -along`), and the rates at which the multipliers of all rows grow with tau: `l_W' = -(A_W A_W^T)^-1
+    /// A_W g`, refined once.
     pub(super) fn write_rates(&mut self, set: Rows<'_>, g: &[f64], along: &mut [f64], rates: &mut [f64]) {
         along.copy_from_slice(g);
         rates.fill(0.0);
@@ -153,17 +158,17 @@ impl WarmSet {
         false
     }
 
-    /// The point of the active rows of the last projection, without those that `v` no longer presses against. Returns whether it is
-    /// settled: found from sorted rows.
+    /// Computes the point for the active rows of the last projection and drops rows whose multiplier is negative for
+    /// the new `v`. Returns true if the result is settled, that is, computed from sorted rows.
     fn start(&mut self, set: Rows<'_>, v: &[f64]) -> bool {
         self.settle(set, v);
         !self.drop_negative(set, v) && self.sorted
     }
 
-    /// Removes rows with a negative multiplier, the most negative one first; returns whether there were any.
+    /// Removes rows with a negative multiplier, the most negative one first. Returns true if there were any.
     fn drop_negative(&mut self, set: Rows<'_>, v: &[f64]) -> bool {
         let mut any = false;
-        // Rounding leaves this much of a multiplier that is 0.
+        // Rounding leaves a multiplier that should be 0 within this.
         let negative = -NEGATIVE * (norm(v) + norm(&self.z));
         loop {
             let (mut worst, mut least) = (None, negative);
@@ -193,13 +198,14 @@ impl WarmSet {
         self.skip[self.rows[at]] = false;
         self.rows.remove(at);
         self.multipliers.remove(at);
-        // A last row leaves the others factored as they were.
+        // Removing the last row leaves the factor of the other rows unchanged.
         self.sorted &= at == self.rows.len();
         self.factor.remove(at);
         self.changes += 1;
     }
 
-    /// The point and the multipliers of the active rows, from `v`.
+    /// Computes the point and the multipliers of the active rows from `v`: `z <- z - A_W^T (A_W A_W^T)^-1 (A_W z -
+    /// b_W)`, three times, from `z = v`.
     fn settle(&mut self, set: Rows<'_>, v: &[f64]) {
         self.z.copy_from_slice(v);
         self.multipliers.fill(0.0);
@@ -217,7 +223,7 @@ impl WarmSet {
         }
     }
 
-    /// Puts the active rows into ascending order, with a new factor; `false` if they turn out to be nearly dependent.
+    /// Sorts the active rows in ascending order and refactors. Returns `false` if they are nearly dependent.
     fn sort(&mut self) -> bool {
         if self.sorted {
             return true;
@@ -229,7 +235,7 @@ impl WarmSet {
         if !self.factor.reorder(&self.order, 0.5 * INDEPENDENT) {
             return false;
         }
-        // Multipliers are computed anew; their order does not matter here.
+        // The multipliers are recomputed afterwards, so they need not be permuted.
         self.rows.sort_unstable();
         self.sorted = true;
         true
@@ -237,7 +243,7 @@ impl WarmSet {
 
     fn most_violated(&mut self, set: Rows<'_>, v: &[f64]) -> Option<(usize, f64)> {
         products::all(set.a, &self.z, &mut self.heights);
-        // Along the active rows z is as exact as its own size allows, however far away v is.
+        // In the directions of the active rows, z is computed to the precision of its own size, however far away v is.
         let size = norm(&self.z) + f64::EPSILON * norm(v);
         let (mut worst, mut most) = (None, 0.0);
         for (i, (height, b)) in self.heights.iter().zip(set.b).enumerate() {
@@ -249,8 +255,9 @@ impl WarmSet {
         worst
     }
 
-    /// Raises the multiplier of `row` until the row holds. Along the way `l_W` changes at the rate `-r`, with
-    /// `A_W^T r` the part of `a_row` in the span; an active row whose multiplier reaches 0 first is let go.
+    /// Increases the multiplier of `row` until the row holds. Meanwhile `l_W` changes at the rate `-r`, where `A_W^T r`
+    /// is the part of `a_row` in the span of the active rows. An active row whose multiplier reaches 0 first leaves the
+    /// active set.
     fn enter(&mut self, set: Rows<'_>, row: usize, beyond: f64, far: f64) -> RowOutcome {
         let (mut own, mut beyond) = (0.0, beyond);
         loop {
@@ -297,8 +304,8 @@ impl WarmSet {
         }
     }
 
-    /// Splits row `row` into `A_W^T rates` and the `rest`, whose length is returned; `products` are left for
-    /// [`append`](Self::append).
+    /// Splits row `row` into `A_W^T rates` and the `rest`, and returns the length of the rest. Leaves `A_W a_row` in
+    /// `products` for [`append`](Self::append).
     fn split(&mut self, set: Rows<'_>, row: usize) -> f64 {
         self.products.resize(self.rows.len(), 0.0);
         self.rates.resize(self.rows.len(), 0.0);
@@ -319,7 +326,7 @@ impl WarmSet {
         norm(&self.rest)
     }
 
-    /// Makes a row active that was [`split`](Self::split) just now.
+    /// Makes the row active that was [`split`](Self::split) last.
     fn append(&mut self, set: Rows<'_>, row: usize, outside: f64, multiplier: f64) {
         let a = set.a.row(row);
         self.rates.copy_from_slice(&self.products);

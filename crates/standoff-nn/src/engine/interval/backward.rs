@@ -6,10 +6,10 @@
 
 use super::super::plan::{Kind, sparse};
 use super::super::worker::{Back, has_parameters};
-use super::ends::{AddSigned, ToCentre, ToEnds};
-use super::margin::SpreadBackward;
 use super::worker::{Net, Worker};
 use crate::kernels::activation::{self, Activation};
+use crate::kernels::interval_ends::{AddSigned, ToCentre, ToEnds};
+use crate::kernels::interval_margin::SpreadBackward;
 use crate::kernels::{LANES, RunKernel, dense, pool, transpose};
 
 impl Worker {

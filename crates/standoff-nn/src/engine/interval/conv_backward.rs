@@ -3,9 +3,9 @@
 
 use super::super::plan::Kind;
 use super::super::worker::Back;
-use super::ends::ToCentre;
 use super::worker::{Net, Worker, unpooled};
 use crate::kernels::activation::{self, Activation};
+use crate::kernels::interval_ends::ToCentre;
 use crate::kernels::pooled_grad::{self, Pooled};
 use crate::kernels::{LANES, RunKernel, channels_last, conv, conv_grad, pool};
 

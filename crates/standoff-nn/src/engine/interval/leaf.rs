@@ -1,15 +1,15 @@
 //! What a leaf of the batch computes for bounds, and where its results go.
 
 use super::super::forest::{Job, Part, Sum, put, take};
-use super::super::loss::CrossEntropy;
+use super::super::pass::from_lanes;
 use super::super::plan::Kind;
-use super::super::tree::from_lanes;
 use super::super::worker::Back;
 use super::super::{Ask, Batch, Engine};
 use super::weights::Weights;
 use super::worker::{Net, Worker};
 use super::{Bounds, Region};
 use crate::Error;
+use crate::kernels::cross_entropy::CrossEntropy;
 use crate::kernels::{LANES, RunKernel};
 use std::ops::Range;
 

@@ -6,9 +6,7 @@
 
 mod backward;
 mod conv_backward;
-mod ends;
 mod leaf;
-mod margin;
 mod weights;
 mod worker;
 

@@ -2,11 +2,11 @@
 //! radii with |W|; activations and pooling on both ends.
 
 use super::super::plan::{Kind, Stage, sparse};
-use super::ends::{Centre, Pair, ToEnds};
-use super::margin::Spread;
 use super::weights::Weights;
 use crate::Shape;
 use crate::kernels::activation::{self, Activation};
+use crate::kernels::interval_ends::{Centre, Pair, ToEnds};
+use crate::kernels::interval_margin::Spread;
 use crate::kernels::pooled_grad::{self, Terms};
 use crate::kernels::{ConvShape, Isa, LANES, RunKernel, channels_last, conv, dense, pool, transpose};
 

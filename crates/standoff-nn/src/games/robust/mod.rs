@@ -2,37 +2,31 @@
 //! the image attacked towards label j; and its relatives (Madry's, TRADES, natural training).
 //!
 //! The attack runs when W is fixed, and its images are then frozen: value, gradients and certificate are those of the frozen game
-//! (`docs/robust-game.md`). Beside it, interval-bound training ([`IntervalGame`]), and proofs
-//! ([`certify`]) of which samples no input of a region can change.
+//! (`docs/robust-game.md`). Beside it, interval-bound training ([`IntervalGame`](crate::interval::IntervalGame)), and proofs
+//! ([`certify`](crate::certify)) of which samples no input of a region can change.
 
-mod batches;
-mod certify;
+pub(super) mod batches;
 mod frozen;
 mod game;
-mod interval;
 mod labelled;
 mod measure;
 mod method;
 mod options;
 mod paper;
 mod probe;
-mod ramp;
 mod random;
 mod trades;
 
 pub use crate::fair::Order;
 pub use batches::Batching;
-pub use certify::{Certified, ProvenImage, certify};
 pub use game::RobustGame;
-pub use interval::{IntervalGame, IntervalMeasured, IntervalOptions};
 pub use labelled::Labelled;
 pub use measure::{Measured, Tally};
 pub use method::Method;
 pub use options::{Attack, Objective, Options, Start, Targets};
 pub use probe::{Look, Probe};
-pub use ramp::Ramp;
 
 /// The page on the game, whose example is tried like any other.
 #[cfg(doctest)]
-#[doc = include_str!("../../../../docs/robust-game.md")]
+#[doc = include_str!("../../../../../docs/robust-game.md")]
 struct Page;

@@ -2,7 +2,7 @@
 
 /// Logarithmic or linear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Equal factors take equal space. Values that are not positive are drawn at the lower edge.
     Log,
     /// Equal differences take equal space.

@@ -1,14 +1,13 @@
 //! An interval as its two ends or as centre and radius: activations and pooling want the one, linear maps the other.
-#![allow(unsafe_code, unsafe_op_in_unsafe_fn)] // lanes are read inside slices of asserted length
 
-use crate::kernels::{Kernel, LANES, Lanes};
+use super::{Kernel, LANES, Lanes};
 
 /// Per entry and lane: lower and upper end, centre and radius, or the gradients with respect to either.
-pub(super) type Pair = [Vec<f32>; 2];
+pub(crate) type Pair = [Vec<f32>; 2];
 
 /// Centre `(lo + hi) / 2` and radius `(hi - lo) / 2`. An approximation of tanh may cross by a rounding; a radius is never
 /// negative.
-pub(super) struct Centre<'a> {
+pub(crate) struct Centre<'a> {
     pub centre: &'a mut [f32],
     pub radius: &'a mut [f32],
     pub lo: &'a [f32],
@@ -33,7 +32,7 @@ impl Kernel for Centre<'_> {
 
 /// `(a, b) := scale (a - b, a + b)`: from centre and radius to the ends with scale 1; from their gradients to those of the ends,
 /// which is the transpose of [`Centre`], with scale 1/2.
-pub(super) struct ToEnds<'a> {
+pub(crate) struct ToEnds<'a> {
     pub a: &'a mut [f32],
     pub b: &'a mut [f32],
     pub scale: f32,
@@ -55,7 +54,7 @@ impl Kernel for ToEnds<'_> {
 }
 
 /// `(a, b) := (a + b, b - a)`: from the gradients with respect to the ends to those with respect to centre and radius.
-pub(super) struct ToCentre<'a> {
+pub(crate) struct ToCentre<'a> {
     pub a: &'a mut [f32],
     pub b: &'a mut [f32],
 }
@@ -75,7 +74,7 @@ impl Kernel for ToCentre<'_> {
 }
 
 /// `out += sign(w) d`: from the gradient with respect to |W| to that of W.
-pub(super) struct AddSigned<'a> {
+pub(crate) struct AddSigned<'a> {
     pub out: &'a mut [f32],
     pub d: &'a [f32],
     pub weights: &'a [f32],

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The five characters that mean something else in markup; what XML forbids altogether is dropped.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

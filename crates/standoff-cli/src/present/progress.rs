@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use standoff_train::training::{Observer, Progress, RunProgress};
 
-use crate::live::{LiveBlock, bar};
 use crate::number::{count, duration};
-use crate::screen::Screen;
+use crate::present::live::{LiveBlock, bar};
+use crate::present::screen::Screen;
 
 /// Between lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(60);

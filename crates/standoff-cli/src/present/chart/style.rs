@@ -2,15 +2,13 @@
 
 /// Number of colours.
 pub(super) const COLOURS: usize = 6;
-/// Looks that differ from each other.
-pub const LOOKS: usize = COLOURS * DASHES.len();
 /// Solid, dashed, dotted.
 const DASHES: [&str; 3] = ["", "7 3", "1.5 3.5"];
 
 /// How a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
-    /// Which of the [`LOOKS`]; beyond them they repeat.
+pub(crate) struct Look {
+    /// Chooses the colour and the dash; beyond eighteen they repeat.
     pub number: usize,
     /// Drawn heavier than the others.
     pub strong: bool,
@@ -20,7 +18,7 @@ pub struct Look {
 
 impl Look {
     /// The look of that number.
-    pub fn of(number: usize) -> Self {
+    pub(crate) fn of(number: usize) -> Self {
         Self { number, ..Self::default() }
     }
 
@@ -46,7 +44,7 @@ impl Look {
 }
 
 /// The style sheet that every chart needs, once per page.
-pub const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
 .plot{--ink:#1b1f24;--soft:#57606a;--grid:#e3e6ea;--paper:#ffffff;\
 --k0:#0069b4;--k1:#d45500;--k2:#00856a;--k3:#b0499b;--k4:#946200;--k5:#4a5058;\
 font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;background:var(--paper)}
@@ -107,7 +105,7 @@ mod tests {
 
     #[test]
     fn eighteen_lines_look_different() {
-        let mut seen: Vec<_> = (0..LOOKS).map(|n| (Look::of(n).class(), Look::of(n).dash())).collect();
+        let mut seen: Vec<_> = (0..COLOURS * DASHES.len()).map(|n| (Look::of(n).class(), Look::of(n).dash())).collect();
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), 18);

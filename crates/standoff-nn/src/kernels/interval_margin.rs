@@ -3,13 +3,12 @@
 //!
 //! `m_j = (W_j - W_y) centre + (b_j - b_y) + |W_j - W_y| radius`. The first two are the difference of two logits of the centre and
 //! need nothing new; these kernels are for the last.
-#![allow(unsafe_code, unsafe_op_in_unsafe_fn)] // lanes are read inside slices of asserted length
 
-use crate::kernels::{Kernel, LANES, Lanes};
+use super::{Kernel, LANES, Lanes};
 use std::array::from_fn;
 
 /// `spread_j := |W_j - W_y| radius` of one unit, and `size_j := |W_j - W_y| (|centre| + radius)`, by which rounding is judged.
-pub(super) struct Spread<'a> {
+pub(crate) struct Spread<'a> {
     /// `[n][lane]`, both.
     pub spread: &'a mut [f32],
     pub size: &'a mut [f32],
@@ -67,7 +66,7 @@ unsafe fn spread<L: Lanes, const N: usize>(s: &mut Spread<'_>, row: usize, k: us
 
 /// The gradients of `sum_j g_j spread_j` of one unit: with respect to the radius, to be overwritten, and to the weights, to be
 /// added. At the label `W_j - W_y` is zero, and so is all that comes of it, whatever `g_y` is.
-pub(super) struct SpreadBackward<'a> {
+pub(crate) struct SpreadBackward<'a> {
     /// `[k][lane]`; empty if not wanted.
     pub d_radius: &'a mut [f32],
     /// `[n][k]`; empty if not wanted.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use standoff::{Observer, Record, StopReason};
 
 use crate::number::{count, short, upper};
-use crate::screen::safe;
+use crate::present::screen::safe;
 
 /// At most ten times a second: a reader cannot follow more, and a terminal is slow.
 const PAUSE: Duration = Duration::from_millis(100);

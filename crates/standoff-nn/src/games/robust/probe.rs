@@ -1,7 +1,8 @@
 //! A robust game that is measured at given parameters, whatever stands for its maximum.
 
-use super::{IntervalGame, RobustGame};
+use super::RobustGame;
 use crate::Error;
+use crate::interval::IntervalGame;
 use standoff::{Certificate, Game};
 
 /// A game that can be measured at given parameters, on images of its own.

@@ -57,7 +57,7 @@ impl Certified {
 /// number of threads.
 ///
 /// ```
-/// use standoff_nn::{Biases, Engine, Error, Model, Region, Shape, robust::certify};
+/// use standoff_nn::{Biases, Engine, Error, Model, Region, Shape, certify::certify};
 ///
 /// # fn main() -> Result<(), Error> {
 /// let model = Model::preset("lenet", Shape::new(1, 28, 28), 10)?;

@@ -10,13 +10,13 @@ mod scale;
 mod style;
 mod svg;
 
-pub use scale::Kind;
-pub use style::{LOOKS, Look, STYLE};
-pub use svg::escape;
+pub(crate) use scale::Kind;
+pub(crate) use style::{Look, STYLE};
+pub(crate) use svg::escape;
 
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// What is along it.
     pub label: String,
     /// Logarithmic or linear.
@@ -29,19 +29,19 @@ pub struct Axis {
 
 impl Axis {
     /// A logarithmic axis that shows all of its data.
-    pub fn log(label: &str) -> Self {
+    pub(crate) fn log(label: &str) -> Self {
         Self { label: label.to_owned(), kind: Kind::Log, lower: None, upper: None }
     }
 
     /// A linear axis that shows all of its data.
-    pub fn linear(label: &str) -> Self {
+    pub(crate) fn linear(label: &str) -> Self {
         Self { kind: Kind::Linear, ..Self::log(label) }
     }
 }
 
 /// What stands where a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum End {
+pub(crate) enum End {
     /// Nothing.
     #[default]
     Plain,
@@ -53,7 +53,7 @@ pub enum End {
 
 /// How the points of a line are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Join {
+pub(crate) enum Join {
     /// Straight from point to point.
     #[default]
     Straight,
@@ -65,7 +65,7 @@ pub enum Join {
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Line {
+pub(crate) struct Line {
     /// Its name in the legend and beside its end.
     pub name: String,
     /// Beside the name in the legend: how it ended, a slope, a final value.
@@ -88,7 +88,7 @@ pub struct Line {
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chart {
+pub(crate) struct Chart {
     /// Above it.
     pub title: String,
     /// Along the bottom.
@@ -105,23 +105,23 @@ pub struct Chart {
 
 impl Chart {
     /// A chart without lines.
-    pub fn new(title: &str, x: Axis, y: Axis) -> Self {
+    pub(crate) fn new(title: &str, x: Axis, y: Axis) -> Self {
         Self { title: title.to_owned(), x, y, lines: Vec::new(), size: (760.0, 400.0), below: false }
     }
 
     /// The `<svg>` element, for a page that holds [`STYLE`].
-    pub fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         layout::draw(self, (0.0, 0.0), "")
     }
 
     /// A whole SVG file.
-    pub fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", layout::draw(self, (0.0, 0.0), STYLE))
     }
 }
 
 /// Several charts in one SVG file, in that many columns.
-pub fn sheet(charts: &[Chart], columns: usize) -> String {
+pub(crate) fn sheet(charts: &[Chart], columns: usize) -> String {
     layout::sheet(charts, columns.max(1))
 }
 

@@ -1,6 +1,7 @@
 //! What a robust game is made of: the objective, the attack inside it, and how a step is fed.
 
-use super::{Batching, Ramp};
+use super::Batching;
+use crate::Ramp;
 use crate::{Error, StepKind};
 
 /// What is minimised, as a mean over the images of the batch.

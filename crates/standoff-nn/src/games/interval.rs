@@ -7,8 +7,9 @@
 //! while kappa falls from 1, between two steps (S. Gowal et al., "On the effectiveness of interval bound propagation for training
 //! verifiably robust models", 2018).
 
-use super::batches::Batches;
-use super::{Batching, Labelled, Ramp};
+use super::Ramp;
+use super::robust::batches::Batches;
+use super::robust::{Batching, Labelled};
 use crate::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Region};
 use standoff::certify::with_gradients;
 use standoff::{Certificate, Game, Need, Point, Set};
@@ -45,7 +46,7 @@ pub struct IntervalMeasured {
     pub images: usize,
     /// How many are classified as labelled.
     pub natural: usize,
-    /// How many the bounds certify within the region; [`certify`](super::certify()) proves it to the last bit.
+    /// How many the bounds certify within the region; [`certify`](crate::certify::certify) proves it to the last bit.
     pub certified: usize,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::builder::styling::Style;
 
-use crate::screen::{DIM, HEAD, paint};
+use crate::present::screen::{DIM, HEAD, paint};
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -21,7 +21,7 @@ pub(crate) struct Cell {
 
 /// Cells with names above and beside them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Grid {
+pub(crate) struct Table {
     /// Above the names of the rows, as long as they are those of this grid.
     pub(crate) corner: &'static str,
     /// What the lines of a cell are; the first has no name, the others are explanations and drawn dim.
@@ -69,7 +69,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
     out
 }
 
-impl Grid {
+impl Table {
     /// The text, in lines of at most `width` characters unless a single column is wider.
     pub(crate) fn render(&self, width: usize) -> String {
         let label = self.label();
@@ -166,12 +166,12 @@ mod tests {
         anstream::adapter::strip_str(text).to_string()
     }
 
-    fn grid() -> Grid {
+    fn grid() -> Table {
         let cell = |a: &str, b: &str| Cell { lines: vec![a.to_owned(), b.to_owned()], style: None };
         let normal =
             vec![cell("850.72 / 8.58", "\u{b1} 2.44"), cell("843 / 17", "\u{b1} 4"), cell("659 / 18", "\u{b1} 5")];
         let minmax = vec![cell("774 / 10", ""), cell("754 / 22", ""), cell("766 / 14", "")];
-        Grid {
+        Table {
             corner: "method",
             layers: vec!["", "95%"],
             heads: ["T-shirt/top", "Coat", "Shirt"].map(str::to_owned).to_vec(),

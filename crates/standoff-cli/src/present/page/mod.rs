@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
-use crate::fair::grid::{Cell, Grid};
-use crate::plot::{Chart, Line, STYLE, escape};
-use crate::screen::{GOOD, WARN};
+use crate::present::chart::{Chart, Line, STYLE, escape};
+use crate::present::screen::{GOOD, WARN};
+use crate::present::table::{Cell, Table};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -17,7 +17,7 @@ const SIZE: (f64, f64) = (440.0, 300.0);
 const POINTS: usize = 500;
 
 /// A whole page. Only the style sheets and the script that stand in it may act, known by their checksums.
-pub(super) fn page(title: &str, body: &str) -> String {
+pub(crate) fn page(title: &str, body: &str) -> String {
     let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text)));
     let policy = format!(
         "default-src 'none'; script-src {}; style-src {} {}; img-src data:; base-uri 'none'; form-action 'none'",
@@ -36,18 +36,18 @@ pub(super) fn page(title: &str, body: &str) -> String {
 }
 
 /// A paragraph.
-pub(super) fn paragraph(out: &mut String, class: &str, text: &str) {
+pub(crate) fn paragraph(out: &mut String, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     let _ = writeln!(out, "<p{class}>{}</p>", escape(text));
 }
 
 /// A heading within a run.
-pub(super) fn heading(out: &mut String, text: &str) {
+pub(crate) fn heading(out: &mut String, text: &str) {
     let _ = writeln!(out, "<h3>{}</h3>", escape(text));
 }
 
 /// A table that sorts by a click on a head; below a number, in small letters, what explains it.
-pub(super) fn table(out: &mut String, caption: &str, grid: &Grid) {
+pub(crate) fn table(out: &mut String, caption: &str, grid: &Table) {
     // Outside of what scrolls, so that it is read without scrolling.
     if !caption.is_empty() {
         paragraph(out, "caption", caption);
@@ -86,7 +86,7 @@ fn data(out: &mut String, cell: &Cell, layers: &[&str]) {
 }
 
 /// A chart and what is to be said of it. Where no line has a point, what is to be said stands alone.
-pub(super) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
+pub(crate) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
     chart.lines.retain(|line| line.points.iter().any(|(x, y)| x.is_finite() && y.is_finite()));
     if chart.lines.is_empty() {
         let (title, caption) = (escape(&chart.title), escape(caption));
@@ -131,7 +131,7 @@ fn values(lines: &[Line]) -> String {
 }
 
 /// At most about so many points: of every stretch its lowest and its highest, so that a rough line stays as rough as it is.
-pub(super) fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+pub(crate) fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if points.len() <= most {
         return points.to_vec();
     }
@@ -173,7 +173,7 @@ fn thin_band(band: &[(f64, f64, f64)], most: usize) -> Vec<(f64, f64, f64)> {
 }
 
 /// A picture that stands in the page itself.
-pub(super) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
+pub(crate) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
     let (alt, caption) = (escape(alt), escape(caption));
     let _ = writeln!(
         out,
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_figure_without_points_is_not_drawn_and_says_so() {
-        use crate::plot::Axis;
+        use crate::present::chart::Axis;
         let mut chart = Chart::new("nothing", Axis::linear("x"), Axis::log("y"));
         chart.lines.push(Line { points: vec![(1.0, f64::NAN)], ..Line::default() });
         let mut out = String::new();

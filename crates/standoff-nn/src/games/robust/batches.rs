@@ -21,7 +21,7 @@ pub enum Batching {
 
 /// The batch at hand.
 #[derive(Debug)]
-pub(super) struct Batches {
+pub(in crate::games) struct Batches {
     size: usize,
     order: Order,
     /// The step of the batch at hand; `None` for all the data.
@@ -34,7 +34,7 @@ pub(super) struct Batches {
 
 impl Batches {
     /// Starts at batch 0.
-    pub(super) fn new(data: &Labelled, batching: Batching) -> Result<Self, Error> {
+    pub(in crate::games) fn new(data: &Labelled, batching: Batching) -> Result<Self, Error> {
         let n = data.len();
         let (size, order) = match batching {
             Batching::Whole => (n, Order::AsIs),
@@ -53,17 +53,17 @@ impl Batches {
     }
 
     /// The rows of the batch.
-    pub(super) fn rows(&self) -> &[u32] {
+    pub(in crate::games) fn rows(&self) -> &[u32] {
         &self.rows
     }
 
     /// Its number; `None` for all the data.
-    pub(super) fn step(&self) -> Option<u64> {
+    pub(in crate::games) fn step(&self) -> Option<u64> {
         self.step
     }
 
     /// Moves to batch number `step`; whether anything changed.
-    pub(super) fn resample(&mut self, step: u64) -> bool {
+    pub(in crate::games) fn resample(&mut self, step: u64) -> bool {
         if self.step.is_none() || self.step == Some(step) {
             return false;
         }
