@@ -5,7 +5,7 @@
 //! `bounds` and `proof`, `valgrind --tool=callgrind target/release/examples/engine_digest lenet`. Without a job it runs them all.
 #![allow(clippy::print_stdout)]
 
-use standoff_nn::robust::certify;
+use standoff_nn::certify::certify;
 use standoff_nn::{Ask, Batch, Biases, Bounds, Engine, Loss, Model, Outcome, Region, Samples, Shape, StepKind, Steps};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

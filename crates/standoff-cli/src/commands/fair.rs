@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::class::Class;
 use standoff_train::fair::config::{FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
@@ -14,8 +14,8 @@ use crate::Exit;
 use crate::data::table::TableArgs;
 use crate::fair::{self, frontier, table};
 use crate::files;
-use crate::number::{count, plural};
 use crate::parse;
+use crate::present::number::{count, plural};
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 
@@ -71,8 +71,8 @@ struct FairFlags {
     scale: Option<Scale>,
 
     /// The methods, in the order of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<Method>())]
-    method: Option<Vec<Method>>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<FairMethod>())]
+    method: Option<Vec<FairMethod>>,
 
     /// The regulariser of minmax-reg: a number; a list, to compare; or auto, chosen on validation data (auto,0.1,1 among these)
     #[arg(long, value_name = "L|LIST|auto", allow_negative_numbers = true)]
@@ -142,8 +142,8 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
     }
-    let width = screen.width();
-    let text = if experiment.is_sweep() { frontier::render(&results, width) } else { table::render(&results, width) };
+    let sweep = experiment.is_sweep();
+    let text = if sweep { frontier::render(&results, screen.width()) } else { table::render(&results, screen) };
     screen.result(&text)?;
     screen.note(&format!("results.json, results.csv and the models are in {}", files::name(&experiment.out)));
     Ok(Exit::Done)

@@ -2,15 +2,16 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use standoff_train::robust::config::{AttackStep, Method, RobustConfig};
+use standoff_train::document;
+use standoff_train::robust::config::{AttackStep, RobustConfig, RobustMethod};
 use standoff_train::robust::task::RobustTask;
 use standoff_train::training::Description as _;
 
 use super::training::{RunFlags, TrainingFlags, interrupted, override_settings};
 use crate::Exit;
 use crate::files;
-use crate::number::{count, short};
 use crate::parse;
+use crate::present::number::{count, short};
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 use crate::robust_table;
@@ -56,8 +57,8 @@ struct RobustFlags {
     model: Option<String>,
 
     /// The approximation of the inner maximum
-    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<Method>())]
-    method: Option<Method>,
+    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<RobustMethod>())]
+    method: Option<RobustMethod>,
 
     /// The largest change of a pixel, from 0 to 1, for example 8/255
     #[arg(long, value_name = "EPS", value_parser = parse::number, allow_negative_numbers = true)]
@@ -138,9 +139,9 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
         return Ok(interrupted("robust", out, screen));
     };
     let text = if args.run.json {
-        serde_json::to_string_pretty(&result)? + "\n"
+        serde_json::to_string_pretty(&document::ROBUST.stamp(serde_json::to_value(&result)?))? + "\n"
     } else {
-        robust_table::render(&result, &config.title, screen.width())
+        robust_table::render(&result, &config.title, screen)
     };
     screen.result(&text)?;
     let model = out.join("model.safetensors");

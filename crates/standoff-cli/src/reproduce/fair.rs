@@ -4,20 +4,20 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::items::Source;
-use super::{Bench, Made, markdown};
+use super::{Bench, Made};
 use crate::fair::{self, figure, table};
 use crate::files;
-use crate::number::plural;
+use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::results::{Results, RunResult};
 use standoff_train::fair::train::Spec;
 use standoff_train::training::{Claim, Description as _, Experiment};
 
 /// Trains the runs that are missing, and makes the table or the figure of the finished ones.
-pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen: &mut Screen) -> Result<Made> {
+pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[FairMethod], screen: &mut Screen) -> Result<Made> {
     let experiment = open(bench, source, figure)?;
     for warning in &experiment.task.warnings {
         screen.warn(warning);
@@ -41,13 +41,13 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen:
 }
 
 /// Whether a run belongs to the item.
-fn wanted(bench: &Bench<'_>, figure: &[Method], spec: &Spec) -> bool {
+fn wanted(bench: &Bench<'_>, figure: &[FairMethod], spec: &Spec) -> bool {
     let seeds = if figure.is_empty() { bench.request.seeds } else { 1 };
     spec.seed <= seeds && (figure.is_empty() || figure.contains(&spec.method))
 }
 
 /// The experiment in its folder, begun or found there.
-fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experiment<FairConfig>> {
+fn open(bench: &Bench<'_>, source: Source, figure: &[FairMethod]) -> Result<Experiment<FairConfig>> {
     let mut config = FairConfig::parse(source.text, source.name)?;
     config.title = bench.title(&config.title);
     config.seeds = if figure.is_empty() { bench.request.seeds } else { 1 };
@@ -69,7 +69,7 @@ fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experime
 fn drawn(
     bench: &Bench<'_>,
     experiment: &Experiment<FairConfig>,
-    methods: &[Method],
+    methods: &[FairMethod],
     asked: &[Spec],
     results: Results,
 ) -> Result<Results> {
@@ -88,11 +88,11 @@ fn shown(results: &Results, left: Vec<String>, screen: &Screen) -> Made {
     if results.runs.is_empty() {
         text.push_str("No run has finished yet.\n");
     } else {
-        let (tables, short) = table::tables(results);
-        short.into_iter().for_each(|sentence| text += &format!("{sentence}\n\n"));
-        tables.iter().for_each(|(caption, grid)| markdown::table(&mut text, caption, grid));
+        let (sentence, tables) = table::tables(results);
+        text += &format!("{sentence}\n\n");
+        tables.iter().for_each(|table| text += &table.markdown());
     }
     left.iter().for_each(|what| text += &format!("Not finished: {what} are left.\n"));
     let json = json!({ "results": results.json(), "left": left });
-    Made { text: table::render(results, screen.width()), markdown: text, json, left }
+    Made { text: table::render(results, screen), markdown: text, json, left }
 }

@@ -218,7 +218,7 @@ impl<'a> Proof<'a> {
         ] {
             out.resize(size, [0.0; LANES]);
             let (positions, taps) = (&linear.positions, &linear.taps);
-            self.isa.run(double::Linear { out: &mut out[..size], x, weights, bias, positions, taps });
+            self.isa.run(double::LinearF64 { out: &mut out[..size], x, weights, bias, positions, taps });
         }
         for (lo, hi) in self.lo.iter_mut().zip(&mut self.hi) {
             for i in 0..LANES {

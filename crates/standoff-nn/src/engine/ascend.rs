@@ -1,10 +1,11 @@
-//! Attacks of many steps while the images lie in the cache: a leaf of the batch takes every step (forward, back to the input,
-//! move, project) before the next leaf begins.
+//! Attacks of many steps: a leaf of the batch runs all steps (forward, gradient of the input, move, project) before the next leaf
+//! begins, so its images stay in the cache.
 
-use super::forest::{Job, Part, Sum, put, take};
+use super::backward::GradientTargets;
+use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
 use super::packed::LARGEST_INPUT;
 use super::pass::from_lanes;
-use super::worker::{Back, Worker};
+use super::worker::Worker;
 use super::{Batch, Engine, Loss, loss};
 use crate::Error;
 use crate::kernels::ascent_step::{AscentStep, StepKind};
@@ -15,15 +16,15 @@ use std::sync::Mutex;
 /// The steps of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steps {
-    /// How a step follows the slope.
+    /// The direction of a step.
     pub kind: StepKind,
-    /// Its size.
+    /// The size of a step.
     pub size: f32,
-    /// How many there are.
+    /// Number of steps.
     pub count: usize,
-    /// How far every entry may end from that of the clean sample.
+    /// The largest distance of an entry from that of the clean sample.
     pub eps: f32,
-    /// The least and the largest value an entry can have at all; `None` if there are none.
+    /// The smallest and the largest value of an entry; `None` for no limits.
     pub clip: Option<(f32, f32)>,
 }
 
@@ -46,38 +47,38 @@ impl Steps {
     }
 }
 
-/// What an engine keeps for attacks once it was asked for one: clean samples in lanes.
+/// Scratch that an engine keeps for attacks: clean samples in lanes.
 #[derive(Debug, Default)]
-pub(super) struct Scratch(Mutex<Vec<Vec<f32>>>);
+pub(super) struct AscentScratch(Mutex<Vec<Vec<f32>>>);
 
-/// What every leaf sees.
-struct Climb<'a> {
+/// The arguments of an attack, shared by all leaves.
+struct AscentPass<'a> {
     engine: &'a Engine,
     batch: &'a Batch<'a>,
     loss: Loss<'a>,
     steps: &'a Steps,
 }
 
-/// The samples of a range, `[sample][entry]`.
-struct Moved<'a> {
+/// The attacked samples of a range, `[sample][entry]`.
+struct MovedSamples<'a> {
     rows: &'a mut [f32],
     width: usize,
 }
 
-impl Part for Moved<'_> {
+impl SplitResults for MovedSamples<'_> {
     fn split(self, samples: usize) -> (Self, Self) {
         let (left, right) = self.rows.split_at_mut(samples * self.width);
-        (Moved { rows: left, width: self.width }, Moved { rows: right, width: self.width })
+        (MovedSamples { rows: left, width: self.width }, MovedSamples { rows: right, width: self.width })
     }
 }
 
 impl Engine {
-    /// Climbs the loss of every sample of a batch within a box around it. `moved`, `[sample][entry]` in the order of the batch, is
-    /// where each begins and, afterwards, where it ended; the batch itself holds the clean samples. A step is
-    /// `x := clip(x0 + clamp(x + move - x0, -eps, eps))`, in `f32` and in this order, where `move` follows the slope that
-    /// [`Ask::InputGradients`](super::Ask::InputGradients) gives.
+    /// Increases the loss of every sample of a batch within a box around it. `moved`, `[sample][entry]` in the order of the batch,
+    /// holds the starting points and is replaced by the attacked samples; the batch holds the clean samples. A step is
+    /// `x := clip(x0 + clamp(x + step - x0, -eps, eps))`, in `f32` and in this order, where `step` is the [`StepKind`] of the gradient
+    /// that [`Ask::InputGradients`](super::Ask::InputGradients) gives.
     ///
-    /// The result has the bits of a loop over [`pass`](Self::pass), on any number of threads.
+    /// The result equals that of a loop over [`pass`](Self::pass) bit for bit, on any number of threads.
     pub fn ascend(&self, batch: &Batch<'_>, loss: Loss<'_>, steps: &Steps, moved: &mut [f32]) -> Result<(), Error> {
         batch.check(&self.model)?;
         loss.check(batch.len(), self.model.outputs())?;
@@ -90,14 +91,14 @@ impl Engine {
             let (sample, entry, v) = (i / width, i % width, moved[i]);
             return Err(Error::NonFinite(format!("the start of sample {sample} of the batch, entry {entry}, is {v}")));
         }
-        let climb = Climb { engine: self, batch, loss, steps };
-        self.forest(batch.ends, Moved { rows: moved, width }, &mut [], |job| climb.leaf(job))?;
+        let ascent = AscentPass { engine: self, batch, loss, steps };
+        self.forest(batch.ends, MovedSamples { rows: moved, width }, &mut [], |job| ascent.leaf(job))?;
         Ok(())
     }
 }
 
-impl Climb<'_> {
-    fn leaf(&self, job: Job<'_, Moved<'_>>) -> Result<Sum, Error> {
+impl AscentPass<'_> {
+    fn leaf(&self, job: LeafJob<'_, MovedSamples<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
         let mut clean = take(&engine.ascent.0).unwrap_or_default();
@@ -105,7 +106,7 @@ impl Climb<'_> {
         let done = self.leaf_on(&mut worker, &mut clean, job.places, &mut moved);
         put(&engine.ascent.0, clean);
         put(&engine.workers, worker);
-        done.map(|()| Sum::default())
+        done.map(|()| LeafSum::default())
     }
 
     fn leaf_on(
@@ -113,7 +114,7 @@ impl Climb<'_> {
         worker: &mut Worker,
         clean: &mut Vec<f32>,
         places: Range<usize>,
-        moved: &mut Moved<'_>,
+        moved: &mut MovedSamples<'_>,
     ) -> Result<(), Error> {
         let (engine, width) = (self.engine, moved.width);
         let units = places.len().div_ceil(LANES);
@@ -122,13 +123,13 @@ impl Climb<'_> {
         for (x, rows) in worker.x.chunks_exact_mut(width * LANES).zip(moved.rows.chunks(width * LANES)) {
             let count = rows.len() / width;
             let rows: [&[f32]; LANES] = std::array::from_fn(|i| &rows[i.min(count - 1) * width..][..width]);
-            engine.isa.run(transpose::ToLanes { out: x, rows: &rows[..count] });
+            engine.isa.run(transpose::RowsToLanes { out: x, rows: &rows[..count] });
         }
         let Steps { kind, size, eps, clip, count } = *self.steps;
         for _ in 0..count {
-            worker.forward(&engine.weights, &engine.stages, units);
-            self.slopes(worker, places.clone());
-            worker.backward(&engine.weights, &engine.stages, units, Back { params: None, input: true });
+            worker.forward(engine.network(units));
+            self.loss_gradient(worker, places.clone());
+            worker.backward(engine.network(units), GradientTargets { params: None, input: true });
             let all = units * width * LANES;
             let (x, g, x0) = (&mut worker.x[..all], &worker.g[..all], &clean[..all]);
             for unit in 0..units {
@@ -148,7 +149,7 @@ impl Climb<'_> {
     }
 
     /// The gradient with respect to the logits, in `worker.g`.
-    fn slopes(&self, worker: &mut Worker, places: Range<usize>) {
+    fn loss_gradient(&self, worker: &mut Worker, places: Range<usize>) {
         let n = self.engine.model.outputs();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);

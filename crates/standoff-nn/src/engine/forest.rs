@@ -1,4 +1,4 @@
-//! Sums over a batch: a forest of one binary tree per group, whose leaves run on any thread.
+//! Sums over a batch: one binary tree per group. The leaves run on any thread; the order of additions is fixed by the tree.
 
 use super::Engine;
 use crate::Error;
@@ -6,52 +6,53 @@ use crate::kernels::LANES;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Where a range of samples leaves its results.
-pub(super) trait Part: Send + Sized {
-    /// The first so many samples, and the others.
+/// The results of a range of samples, which can be split at a sample.
+pub(super) trait SplitResults: Send + Sized {
+    /// Splits off the results of the first `samples` samples.
     fn split(self, samples: usize) -> (Self, Self);
 }
 
-/// What is summed beside the gradient.
+/// The sums over samples besides the gradient.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Sum {
+pub(super) struct LeafSum {
     pub loss: f64,
-    /// How many samples passed: were predicted as labelled, or certified.
+    /// Number of correct predictions, or of certified samples.
     pub count: usize,
 }
 
 /// The work on a range of samples of one group.
-pub(super) struct Job<'a, P> {
+pub(super) struct LeafJob<'a, P> {
     pub places: Range<usize>,
-    /// What each sample counts when the batch has no weights.
+    /// The weight of each sample if the batch has no weights: one over the size of the group.
     pub scale: f32,
     pub out: P,
-    /// Overwritten with the gradient of the sum.
+    /// The gradient of the sum is written to it.
     pub gradient: Option<&'a mut [f32]>,
 }
 
 /// One group and its sum.
 struct Tree<'a, P> {
-    job: Option<Job<'a, P>>,
-    sum: Sum,
+    job: Option<LeafJob<'a, P>>,
+    sum: LeafSum,
 }
 
+/// The engine, and the work of one leaf.
 struct Forest<'a, F> {
     engine: &'a Engine,
     leaf: F,
 }
 
 impl Engine {
-    /// The sum of each group; `gradients` has one per group, or none. The leaves are the same for any number of threads.
-    pub(super) fn forest<P: Part, F>(
+    /// The sum of each group. `gradients` has one vector per group, or is empty. The leaves do not depend on the number of threads.
+    pub(super) fn forest<P: SplitResults, F>(
         &self,
         ends: &[usize],
         out: P,
         gradients: &mut [Vec<f32>],
         leaf: F,
-    ) -> Result<Vec<Sum>, Error>
+    ) -> Result<Vec<LeafSum>, Error>
     where
-        F: Fn(Job<'_, P>) -> Result<Sum, Error> + Sync,
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
         let mut gradients = gradients.iter_mut();
         let mut trees = Vec::with_capacity(ends.len());
@@ -61,27 +62,30 @@ impl Engine {
             rest = others;
             let scale = 1.0 / (end - start) as f32;
             let gradient = gradients.next().map(|g| &mut g[..]);
-            trees.push(Tree { job: Some(Job { places: start..end, scale, out: mine, gradient }), sum: Sum::default() });
+            trees.push(Tree {
+                job: Some(LeafJob { places: start..end, scale, out: mine, gradient }),
+                sum: LeafSum::default(),
+            });
             start = end;
         }
         let forest = Forest { engine: self, leaf };
         match &self.threads {
-            Some(pool) => pool.install(|| forest.grow(&mut trees))?,
-            None => forest.grow(&mut trees)?,
+            Some(pool) => pool.install(|| forest.run(&mut trees))?,
+            None => forest.run(&mut trees)?,
         }
         Ok(trees.iter().map(|tree| tree.sum).collect())
     }
 }
 
 impl<F> Forest<'_, F> {
-    /// Two halves of the work, at once if there are threads for it.
+    /// Runs both functions, in parallel if the engine has threads.
     fn both<A: Send, B: Send>(&self, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
         if self.engine.threads.is_some() { rayon::join(a, b) } else { (a(), b()) }
     }
 
-    fn grow<P: Part>(&self, trees: &mut [Tree<'_, P>]) -> Result<(), Error>
+    fn run<P: SplitResults>(&self, trees: &mut [Tree<'_, P>]) -> Result<(), Error>
     where
-        F: Fn(Job<'_, P>) -> Result<Sum, Error> + Sync,
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
         match trees {
             [] => Ok(()),
@@ -96,17 +100,17 @@ impl<F> Forest<'_, F> {
             }
             _ => {
                 let (left, right) = trees.split_at_mut(trees.len() / 2);
-                let (a, b) = self.both(|| self.grow(left), || self.grow(right));
+                let (a, b) = self.both(|| self.run(left), || self.run(right));
                 a.and(b)
             }
         }
     }
 
-    /// The sum over a range of samples. It splits at the largest power of two of leaves: a shape that depends on the number
-    /// of samples alone.
-    fn tree<P: Part>(&self, job: Job<'_, P>) -> Result<Sum, Error>
+    /// The sum over a range of samples. It is split at the largest power of two of leaves, so the shape of the tree depends on the
+    /// number of samples only.
+    fn tree<P: SplitResults>(&self, job: LeafJob<'_, P>) -> Result<LeafSum, Error>
     where
-        F: Fn(Job<'_, P>) -> Result<Sum, Error> + Sync,
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
         let engine = self.engine;
         let size = engine.leaf * LANES;
@@ -114,22 +118,22 @@ impl<F> Forest<'_, F> {
         if leaves <= 1 {
             return (self.leaf)(job);
         }
-        let Job { places, scale, out, gradient } = job;
+        let LeafJob { places, scale, out, gradient } = job;
         let half = leaves.next_power_of_two() / 2 * size;
         let middle = places.start + half;
         let (left, right) = out.split(half);
         let (left_places, right_places) = (places.start..middle, middle..places.end);
         let Some(gradient) = gradient else {
             let (a, b) = self.both(
-                || self.tree(Job { places: left_places, scale, out: left, gradient: None }),
-                || self.tree(Job { places: right_places, scale, out: right, gradient: None }),
+                || self.tree(LeafJob { places: left_places, scale, out: left, gradient: None }),
+                || self.tree(LeafJob { places: right_places, scale, out: right, gradient: None }),
             );
             return Ok(a?.plus(b?));
         };
         let mut other = take(&engine.spare).unwrap_or_else(|| vec![0.0; engine.model.size()]);
         let (a, b) = self.both(
-            || self.tree(Job { places: left_places, scale, out: left, gradient: Some(gradient) }),
-            || self.tree(Job { places: right_places, scale, out: right, gradient: Some(&mut other) }),
+            || self.tree(LeafJob { places: left_places, scale, out: left, gradient: Some(gradient) }),
+            || self.tree(LeafJob { places: right_places, scale, out: right, gradient: Some(&mut other) }),
         );
         for (g, o) in gradient.iter_mut().zip(&other) {
             *g += o;
@@ -139,18 +143,18 @@ impl<F> Forest<'_, F> {
     }
 }
 
-impl Sum {
+impl LeafSum {
     fn plus(self, other: Self) -> Self {
         Self { loss: self.loss + other.loss, count: self.count + other.count }
     }
 }
 
-/// Scratch from a pool, if there is some.
+/// Takes scratch from a pool, if it has any.
 pub(super) fn take<T>(pool: &Mutex<Vec<T>>) -> Option<T> {
     pool.lock().unwrap_or_else(PoisonError::into_inner).pop()
 }
 
-/// Scratch back into its pool.
+/// Returns scratch to its pool.
 pub(super) fn put<T>(pool: &Mutex<Vec<T>>, item: T) {
     pool.lock().unwrap_or_else(PoisonError::into_inner).push(item);
 }

@@ -1,42 +1,45 @@
-//! The weights of one pass: checked, and in the order in which the kernels read them.
+//! The weights of a pass: checked, and packed in the order in which the kernels read them.
 
-use super::plan::{Kind, Stage, sparse};
+use super::plan::{ConvStage, DenseStage, Stage, StageKind};
 use crate::kernels::activation::Activation;
 use crate::kernels::{dense, pack, pooled_grad};
 use crate::{Error, Model};
 
-/// Larger inputs than this are refused, so that nothing can overflow on the way (see [`Packed::set`]).
+/// The largest magnitude of an input. Larger ones are refused, so that no sum can overflow (see [`Packed::set`]).
 pub(crate) const LARGEST_INPUT: f32 = 1e6;
 
 /// A flat parameter vector, and the packed copies of each stage.
 #[derive(Debug)]
 pub(crate) struct Packed {
     pub flat: Vec<f32>,
-    /// Per stage, for going forward; empty where the flat layout serves.
+    /// Per stage, for the forward pass; empty if the kernel reads `flat`.
     pub forward: Vec<Vec<f32>>,
-    /// Per stage, for going back to the input.
+    /// Per stage, for the gradient with respect to its input.
     pub backward: Vec<Vec<f32>>,
 }
 
 impl Packed {
-    pub(crate) fn new(model: &Model, stages: &[Stage]) -> Self {
-        let room = |stage: &Stage, forward: bool| match &stage.kind {
-            Kind::Conv { shape, pool, .. } if !forward && sparse(*shape, *pool) => {
-                vec![0.0; pooled_grad::packed_input(*shape)]
+    pub(crate) fn new(size: usize, stages: &[Stage]) -> Self {
+        let forward = |stage: &Stage| match &stage.kind {
+            StageKind::Conv(conv) => vec![0.0; conv.weight.len()],
+            _ => Vec::new(),
+        };
+        let backward = |stage: &Stage| match &stage.kind {
+            StageKind::Conv(conv) if conv.sparse() => vec![0.0; pooled_grad::packed_input(conv.shape)],
+            StageKind::Conv(ConvStage { weight, .. }) | StageKind::Dense(DenseStage { weight, .. }) => {
+                vec![0.0; weight.len()]
             }
-            Kind::Conv { weight, .. } => vec![0.0; weight.len()],
-            Kind::Dense { weight, .. } if !forward => vec![0.0; weight.len()],
             _ => Vec::new(),
         };
         Self {
-            flat: vec![0.0; model.size()],
-            forward: stages.iter().map(|stage| room(stage, true)).collect(),
-            backward: stages.iter().map(|stage| room(stage, false)).collect(),
+            flat: vec![0.0; size],
+            forward: stages.iter().map(forward).collect(),
+            backward: stages.iter().map(backward).collect(),
         }
     }
 
-    /// Takes new parameters. A number that is not finite is refused with its name; so are weights so large that a sum could
-    /// overflow on some input, which rules out NaN anywhere in a pass.
+    /// Takes new parameters. An entry that is not finite is refused with its name. Weights so large that a sum could overflow for
+    /// some input are refused too, so no pass can produce a NaN.
     pub(crate) fn set(&mut self, params: &[f32], model: &Model, stages: &[Stage]) -> Result<(), Error> {
         if params.len() != model.size() {
             let why = format!("got {} parameters, the model has {}", params.len(), model.size());
@@ -47,24 +50,37 @@ impl Packed {
         }
         check_overflow(params, model, stages)?;
         self.flat.copy_from_slice(params);
+        self.pack(stages);
+        Ok(())
+    }
+
+    /// Takes the absolute values of checked parameters.
+    pub(crate) fn set_absolute(&mut self, params: &[f32], stages: &[Stage]) {
+        for (a, w) in self.flat.iter_mut().zip(params) {
+            *a = w.abs();
+        }
+        self.pack(stages);
+    }
+
+    /// Makes the packed copies of `flat`.
+    fn pack(&mut self, stages: &[Stage]) {
         for (i, stage) in stages.iter().enumerate() {
             match &stage.kind {
-                Kind::Conv { shape, pool, weight, .. } => {
-                    let weights = &params[weight.clone()];
-                    pack::conv(&mut self.forward[i], weights, *shape);
-                    if sparse(*shape, *pool) {
-                        pooled_grad::pack_input(&mut self.backward[i], weights, *shape);
+                StageKind::Conv(conv) => {
+                    let weights = &self.flat[conv.weight.clone()];
+                    pack::conv(&mut self.forward[i], weights, conv.shape);
+                    if conv.sparse() {
+                        pooled_grad::pack_input(&mut self.backward[i], weights, conv.shape);
                     } else {
-                        pack::conv_transposed(&mut self.backward[i], weights, *shape);
+                        pack::conv_transposed(&mut self.backward[i], weights, conv.shape);
                     }
                 }
-                Kind::Dense { k, weight, .. } => {
-                    pack::dense_transposed(&mut self.backward[i], &params[weight.clone()], *k, dense::ROWS);
+                StageKind::Dense(DenseStage { k, weight, .. }) => {
+                    pack::dense_transposed(&mut self.backward[i], &self.flat[weight.clone()], *k, dense::ROWS);
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 }
 
@@ -73,7 +89,8 @@ fn check_overflow(params: &[f32], model: &Model, stages: &[Stage]) -> Result<(),
     let mut bound = f64::from(LARGEST_INPUT);
     for stage in stages {
         let act = match &stage.kind {
-            Kind::Conv { act, weight, bias, .. } | Kind::Dense { act, weight, bias, .. } => {
+            StageKind::Conv(ConvStage { act, weight, bias, .. })
+            | StageKind::Dense(DenseStage { act, weight, bias, .. }) => {
                 let row = weight.len() / bias.len();
                 let mut largest = 0.0f64;
                 for (w, b) in params[weight.clone()].chunks_exact(row).zip(&params[bias.clone()]) {
@@ -83,10 +100,10 @@ fn check_overflow(params: &[f32], model: &Model, stages: &[Stage]) -> Result<(),
                 bound = largest;
                 *act
             }
-            Kind::Act(act) => *act,
-            Kind::Pool { .. } => Activation::Identity,
+            StageKind::Act(act) => *act,
+            StageKind::Pool { .. } => Activation::Identity,
         };
-        // Half the range of f32 on a logarithmic scale is left to the gradients.
+        // 1e30 leaves a factor of 3e8 below the largest f32, for the gradients.
         if !(bound < 1e30) {
             let layer = model.layers()[stage.layer];
             let why = format!(

@@ -1,13 +1,14 @@
-//! A pass: what a leaf of the batch computes, and where its results go.
+//! A pass: the work of one leaf of the batch, and its results.
 
-use super::forest::{Job, Part, Sum, put, take};
-use super::worker::{Back, Worker};
+use super::backward::GradientTargets;
+use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
+use super::worker::Worker;
 use super::{Ask, Batch, Engine, Loss, Outcome, loss};
 use crate::Error;
 use crate::kernels::{Isa, LANES, RunKernel, transpose};
 use std::ops::Range;
 
-/// What every leaf of a pass sees.
+/// The arguments of a pass, shared by all leaves.
 struct Pass<'a> {
     engine: &'a Engine,
     batch: &'a Batch<'a>,
@@ -15,18 +16,19 @@ struct Pass<'a> {
     ask: Ask,
 }
 
-/// Where a range of samples leaves its results.
-struct Out<'a> {
+/// The results of a range of samples.
+struct PassResults<'a> {
     losses: &'a mut [f32],
     logits: &'a mut [f32],
     predictions: &'a mut [u16],
     input_gradients: &'a mut [f32],
-    /// Logits of a sample, and entries of an input.
+    /// Logits per sample.
     outputs: usize,
+    /// Entries of an input.
     width: usize,
 }
 
-impl Part for Out<'_> {
+impl SplitResults for PassResults<'_> {
     fn split(self, samples: usize) -> (Self, Self) {
         let (outputs, width) = (self.outputs, self.width);
         let (logits, logits_r) = self.logits.split_at_mut(samples * outputs);
@@ -35,8 +37,8 @@ impl Part for Out<'_> {
         let entries = if self.input_gradients.is_empty() { 0 } else { samples * width };
         let (input_gradients, input_gradients_r) = self.input_gradients.split_at_mut(entries);
         (
-            Out { losses, logits, predictions, input_gradients, outputs, width },
-            Out {
+            PassResults { losses, logits, predictions, input_gradients, outputs, width },
+            PassResults {
                 losses: losses_r,
                 logits: logits_r,
                 predictions: predictions_r,
@@ -58,7 +60,7 @@ impl Engine {
         out.input_gradients.resize(if ask == Ask::InputGradients { n * width } else { 0 }, 0.0);
         out.gradients.resize_with(if ask == Ask::Gradients { groups } else { 0 }, Vec::new);
         out.gradients.iter_mut().for_each(|g| g.resize(self.model.size(), 0.0));
-        let results = Out {
+        let results = PassResults {
             losses: &mut out.losses,
             logits: &mut out.logits,
             predictions: &mut out.predictions,
@@ -75,7 +77,7 @@ impl Engine {
         self.all_finite(&out.losses, &out.gradients, &out.input_gradients)
     }
 
-    /// The last line of defence: nothing that is not finite leaves a pass.
+    /// Returns an error that names the first number that is not finite.
     pub(super) fn all_finite(&self, losses: &[f32], gradients: &[Vec<f32>], inputs: &[f32]) -> Result<(), Error> {
         let fail = |what: String| Err(Error::NonFinite(what));
         if let Some(i) = losses.iter().position(|v| !v.is_finite()) {
@@ -96,7 +98,7 @@ impl Engine {
 }
 
 impl Pass<'_> {
-    fn leaf(&self, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+    fn leaf(&self, job: LeafJob<'_, PassResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let mut worker = take(&engine.workers).unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf));
         let sum = self.leaf_on(&mut worker, job);
@@ -104,13 +106,13 @@ impl Pass<'_> {
         sum
     }
 
-    /// Forward, loss, and back as far as asked.
-    fn leaf_on(&self, worker: &mut Worker, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+    /// Forward, loss, and the gradients of `ask`.
+    fn leaf_on(&self, worker: &mut Worker, job: LeafJob<'_, PassResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
-        let Job { places, scale, mut out, gradient } = job;
+        let LeafJob { places, scale, mut out, gradient } = job;
         let (width, units) = (engine.model.input().size(), places.len().div_ceil(LANES));
         self.batch.load(engine.isa, &mut worker.x[..units * width * LANES], places.clone(), width)?;
-        worker.forward(&engine.weights, &engine.stages, units);
+        worker.forward(engine.network(units));
         let sum = self.losses(worker, places.clone(), scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -119,10 +121,10 @@ impl Pass<'_> {
                 if let Some(params) = params.as_deref_mut() {
                     params.fill(0.0);
                 }
-                worker.backward(&engine.weights, &engine.stages, units, Back { params, input: false });
+                worker.backward(engine.network(units), GradientTargets { params, input: false });
             }
             Ask::InputGradients => {
-                worker.backward(&engine.weights, &engine.stages, units, Back { params: None, input: true });
+                worker.backward(engine.network(units), GradientTargets { params: None, input: true });
                 for (unit, rows) in out.input_gradients.chunks_mut(width * LANES).enumerate() {
                     from_lanes(engine.isa, rows, &worker.g[unit * width * LANES..(unit + 1) * width * LANES]);
                 }
@@ -131,18 +133,18 @@ impl Pass<'_> {
         Ok(sum)
     }
 
-    /// Losses, predictions and, unless only values are asked for, the gradient with respect to the logits, in `worker.g`.
-    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut Out<'_>) -> Sum {
+    /// Losses, predictions and, unless `ask` is `Values`, the gradient with respect to the logits, in `worker.g`.
+    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut PassResults<'_>) -> LeafSum {
         let n = self.engine.model.outputs();
-        let mut sum = Sum::default();
+        let mut sum = LeafSum::default();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);
             let (mut labels, mut weights, mut losses) = ([0u16; LANES], [0.0f32; LANES], [0.0f32; LANES]);
-            // A sample's own slope is not divided by the size of its group; the group's loss is.
-            let slope = if self.ask == Ask::InputGradients { 1.0 } else { scale };
+            // The gradient of a group's loss is divided by the size of the group; an input gradient is not.
+            let factor = if self.ask == Ask::InputGradients { 1.0 } else { scale };
             for i in 0..count {
                 labels[i] = self.batch.label(first + i);
-                weights[i] = self.batch.weights.map_or(slope, |w| w[first + i]);
+                weights[i] = self.batch.weights.map_or(factor, |w| w[first + i]);
             }
             let at = unit * n * LANES..(unit + 1) * n * LANES;
             let (z, g) = worker.logits_and_gradient(at);
@@ -176,11 +178,11 @@ fn argmax(z: &[f32], n: usize, lane: usize) -> u16 {
     best as u16
 }
 
-/// Lanes back into rows; the last unit may have fewer rows than lanes.
+/// Copies lanes to rows; the last unit may have fewer rows than lanes.
 pub(super) fn from_lanes(isa: Isa, rows: &mut [f32], lanes: &[f32]) {
     let width = lanes.len() / LANES;
     if rows.len() == lanes.len() {
-        isa.run(transpose::FromLanes { out: rows, stride: width, x: lanes });
+        isa.run(transpose::LanesToRows { out: rows, stride: width, x: lanes });
         return;
     }
     for (i, row) in rows.chunks_exact_mut(width).enumerate() {

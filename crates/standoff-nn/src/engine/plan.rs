@@ -1,4 +1,4 @@
-//! A model as the engine runs it: layers fused into stages, with the sizes of everything.
+//! A model as the engine runs it: layers fused into stages, and the size of every stage.
 //!
 //! tanh and ReLU are monotone, so they commute with max-pooling and are computed after it, on a quarter of the values.
 
@@ -7,28 +7,77 @@ use crate::kernels::activation::Activation;
 use crate::{Layer, Model, Shape};
 use std::ops::Range;
 
-/// What is computed at once.
+/// One operation of the engine: a layer, with the layers that are fused into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Convolution, then perhaps 2x2 pooling, then perhaps an activation.
-    Conv { shape: ConvShape, pool: bool, act: Activation, weight: Range<usize>, bias: Range<usize> },
-    /// Fully connected, then perhaps an activation.
-    Dense { n: usize, k: usize, act: Activation, weight: Range<usize>, bias: Range<usize> },
-    /// Pooling of any other kind.
-    Pool { shape: Shape, side: usize },
-    /// An activation that follows none of the above.
+pub(crate) enum StageKind {
+    Conv(ConvStage),
+    Dense(DenseStage),
+    /// Max-pooling that is not fused into a convolution.
+    Pool {
+        shape: Shape,
+        side: usize,
+    },
+    /// An activation that is not fused into another stage.
     Act(Activation),
 }
 
-/// A fused step of the network.
+/// A convolution, then 2x2 max-pooling if `pool`, then an activation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConvStage {
+    pub shape: ConvShape,
+    pub pool: bool,
+    pub act: Activation,
+    pub weight: Range<usize>,
+    pub bias: Range<usize>,
+}
+
+impl ConvStage {
+    /// Selects the backward kernel: `pooled_grad` if true, which skips the positions whose gradient is zero, else `conv_grad`. A row
+    /// of the kernel must fill enough of a vector for the first to be faster.
+    pub(crate) fn sparse(&self) -> bool {
+        self.pool && self.shape.k * self.shape.cin >= 5
+    }
+
+    /// The shape of the output before pooling.
+    pub(crate) fn unpooled(&self) -> Shape {
+        Shape::new(self.shape.cout, self.shape.ho(), self.shape.wo())
+    }
+}
+
+/// A fully connected layer from k to n entries, then an activation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DenseStage {
+    pub n: usize,
+    pub k: usize,
+    pub act: Activation,
+    pub weight: Range<usize>,
+    pub bias: Range<usize>,
+}
+
+/// A stage of the network: an operation and its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stage {
-    pub kind: Kind,
-    /// Entries per image going in and coming out.
+    pub kind: StageKind,
+    /// Entries per image of the input and of the output.
     pub input: usize,
     pub output: usize,
     /// Its first layer.
     pub layer: usize,
+}
+
+impl Stage {
+    /// Entries per image of the list of pooling winners; 0 for a stage without pooling.
+    pub(crate) fn winners(&self) -> usize {
+        match self.kind {
+            StageKind::Conv(ConvStage { pool: true, .. }) | StageKind::Pool { .. } => self.output,
+            _ => 0,
+        }
+    }
+
+    /// True for convolutions and dense layers.
+    pub(crate) fn has_parameters(&self) -> bool {
+        matches!(self.kind, StageKind::Conv(_) | StageKind::Dense(_))
+    }
 }
 
 /// Fuses the layers of a model.
@@ -53,26 +102,20 @@ pub(crate) fn stages(model: &Model) -> Vec<Stage> {
                     i += 1;
                 }
                 let (weight, bias) = parameters(model, first);
-                Kind::Conv { shape, pool, act, weight, bias }
+                StageKind::Conv(ConvStage { shape, pool, act, weight, bias })
             }
             Layer::Dense(n) => {
                 let act = layers.get(i).map_or(Activation::Identity, |layer| activation(*layer));
                 i += usize::from(act != Activation::Identity);
                 let (weight, bias) = parameters(model, first);
-                Kind::Dense { n, k: from.size(), act, weight, bias }
+                StageKind::Dense(DenseStage { n, k: from.size(), act, weight, bias })
             }
-            Layer::MaxPool(side) => Kind::Pool { shape: from, side },
-            layer @ (Layer::Tanh | Layer::Relu) => Kind::Act(activation(layer)),
+            Layer::MaxPool(side) => StageKind::Pool { shape: from, side },
+            layer @ (Layer::Tanh | Layer::Relu) => StageKind::Act(activation(layer)),
         };
         stages.push(Stage { kind, input: from.size(), output: model.shape(i).size(), layer: first });
     }
     stages
-}
-
-/// Whether the gradient behind pooling is taken term by term. A row of a small kernel on one channel fills too little of a
-/// vector for that; there the zeros are computed.
-pub(crate) fn sparse(shape: ConvShape, pool: bool) -> bool {
-    pool && shape.k * shape.cin >= 5
 }
 
 fn activation(layer: Layer) -> Activation {

@@ -1,7 +1,8 @@
-//! Where the time of a pass goes: every stage on its own, in floating-point operations per second beside the machine's peak.
+//! The time of each stage of a pass, and the peak speed of the machine to compare it with.
 
-use super::plan::{Kind, Stage};
-use super::worker::{Back, Worker};
+use super::backward::GradientTargets;
+use super::plan::{ConvStage, DenseStage, Stage, StageKind};
+use super::worker::Worker;
 use super::{Engine, Model};
 use crate::kernels::peak::{CHAINS, Peak};
 use crate::kernels::{LANES, RunKernel};
@@ -14,22 +15,23 @@ pub struct StageTime {
     pub layers: String,
     /// `forward`, `to weights` or `to input`.
     pub direction: &'static str,
-    /// Multiplications and additions per image, as a dense computation would need them.
+    /// Multiplications and additions per image, zeros included.
     pub flops: f64,
     /// Seconds per image on one thread.
     pub seconds: f64,
 }
 
 impl Engine {
-    /// Times every stage for about `each` on one thread, on whatever weights it has. For curiosity and benches.
+    /// Times every stage for about `each` on one thread, with the current weights. For benchmarks.
     pub fn profile(&self, each: Duration) -> Vec<StageTime> {
+        let net = self.network(self.leaf);
         let mut worker = Worker::new(self.isa, &self.stages, self.leaf);
         let mut state = 1u32;
         for v in &mut worker.x {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             *v = (state >> 8) as f32 / (1 << 24) as f32;
         }
-        worker.forward(&self.weights, &self.stages, self.leaf);
+        worker.forward(net);
         let mut gradient = vec![0.0; self.model.size()];
         let mut out = Vec::new();
         let images = (self.leaf * LANES) as f64;
@@ -39,17 +41,17 @@ impl Engine {
             let mut push = |direction, seconds: f64| {
                 out.push(StageTime { layers: layers.clone(), direction, flops, seconds: seconds / images });
             };
-            push("forward", time(each, || worker.forward_stage(&self.weights, &self.stages, i, self.leaf)));
-            if matches!(stage.kind, Kind::Conv { .. } | Kind::Dense { .. }) {
+            push("forward", time(each, || worker.forward_stage(net, i)));
+            if stage.has_parameters() {
                 let seconds = time(each, || {
-                    let mut want = Back { params: Some(&mut gradient), input: false };
-                    worker.backward_stage(&self.weights, &self.stages, i, self.leaf, &mut want, false);
+                    let mut want = GradientTargets { params: Some(&mut gradient), input: false };
+                    worker.backward_stage(net, i, &mut want, false);
                 });
                 push("to weights", seconds);
             }
             let seconds = time(each, || {
-                let mut want = Back { params: None, input: true };
-                worker.backward_stage(&self.weights, &self.stages, i, self.leaf, &mut want, true);
+                let mut want = GradientTargets { params: None, input: true };
+                worker.backward_stage(net, i, &mut want, true);
                 worker.g.fill(0.01);
             });
             push("to input", seconds);
@@ -57,8 +59,8 @@ impl Engine {
         out
     }
 
-    /// The most operations per second that one thread can do with this instruction set: twelve independent chains of fused
-    /// multiply-adds.
+    /// The peak of one thread with this instruction set, in floating-point operations per second, measured by independent chains of
+    /// fused multiply-adds.
     pub fn peak(&self, each: Duration) -> f64 {
         const ROUNDS: usize = 10_000;
         let flops = (ROUNDS * CHAINS * LANES * 2) as f64;
@@ -66,7 +68,7 @@ impl Engine {
     }
 }
 
-/// The best of the repeats that fit into `each`: noise only ever adds.
+/// The shortest time of the repetitions within `each`: noise only adds time.
 fn time<T>(each: Duration, mut f: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
     let mut best = f64::INFINITY;
@@ -86,12 +88,12 @@ fn layers(model: &Model, stages: &[Stage], i: usize) -> String {
 
 fn flops(stage: &Stage) -> f64 {
     match &stage.kind {
-        Kind::Conv { shape, pool, .. } => {
+        StageKind::Conv(ConvStage { shape, pool, .. }) => {
             let side = if *pool { 2 } else { 1 };
             let positions = (shape.ho() / side * side) * (shape.wo() / side * side);
             2.0 * (positions * shape.cout * shape.taps()) as f64
         }
-        Kind::Dense { n, k, .. } => 2.0 * (n * k) as f64,
+        StageKind::Dense(DenseStage { n, k, .. }) => 2.0 * (n * k) as f64,
         _ => 0.0,
     }
 }

@@ -1,17 +1,17 @@
-//! Convolution forward, with bias and activation, and with 2x2 max-pooling when it follows: the full-size output is never stored.
+//! Convolution forward, with bias and activation. If 2x2 max-pooling follows it is fused, and the full-size output is never stored.
 
 use super::activation::{Act, Activation, with_activation};
 use super::{ConvShape, Kernel, LANES, Lanes, tiles};
 use std::array::from_fn;
 
 /// `out := act(pool(conv(x) + bias))` of one unit.
-pub(crate) struct Forward<'a> {
+pub(crate) struct ConvForward<'a> {
     /// `[cout][ho][wo]`, or `[cout][ho / 2][wo / 2]` with pooling.
     pub out: &'a mut [f32],
-    /// Which of the four won, as `[cout][ho / 2][wo / 2][lane]`; empty without pooling.
+    /// The position of the maximum in its window, 0 to 3, `[cout][ho / 2][wo / 2][lane]`; empty without pooling.
     pub winners: &'a mut [u8],
     pub x: &'a [f32],
-    /// As [`pack::conv`](super::pack::conv) leaves them.
+    /// From [`pack::conv`](super::pack::conv).
     pub weights: &'a [f32],
     /// Empty for none.
     pub bias: &'a [f32],
@@ -20,7 +20,7 @@ pub(crate) struct Forward<'a> {
     pub shape: ConvShape,
 }
 
-impl Kernel for Forward<'_> {
+impl Kernel for ConvForward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -39,8 +39,8 @@ impl Kernel for Forward<'_> {
     }
 }
 
-/// `P` positions times `T` output channels, all taps: the heart of it. Each input is loaded once for T channels, each weight
-/// once for P positions, and P * T sums stay in registers.
+/// The inner loop: `P` positions times `T` output channels, all taps. Each input is loaded once for T channels, each weight once
+/// for P positions, and P * T sums stay in registers.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const P: usize, const T: usize>(
     x: *const f32,
@@ -74,7 +74,7 @@ unsafe fn bias_of<const T: usize>(bias: &[f32], channel: usize) -> [f32; T] {
 }
 
 #[inline(always)]
-unsafe fn pooled<L: Lanes, A: Act>(mut k: Forward<'_>) {
+unsafe fn pooled<L: Lanes, A: Act>(mut k: ConvForward<'_>) {
     let s = k.shape;
     for r in 0..s.ho() / 2 {
         for c in 0..s.wo() / 2 {
@@ -93,7 +93,7 @@ unsafe fn pooled<L: Lanes, A: Act>(mut k: Forward<'_>) {
 
 /// One pooling window of T channels.
 #[inline(always)]
-unsafe fn window<L: Lanes, A: Act, const T: usize>(k: &mut Forward<'_>, r: usize, c: usize, channel: usize) {
+unsafe fn window<L: Lanes, A: Act, const T: usize>(k: &mut ConvForward<'_>, r: usize, c: usize, channel: usize) {
     let s = k.shape;
     let x = k.x.as_ptr().add((2 * r * s.w + 2 * c) * LANES);
     let at = [0, LANES, s.w * LANES, (s.w + 1) * LANES];
@@ -115,7 +115,7 @@ unsafe fn window<L: Lanes, A: Act, const T: usize>(k: &mut Forward<'_>, r: usize
 }
 
 #[inline(always)]
-unsafe fn plain<L: Lanes, A: Act>(mut k: Forward<'_>) {
+unsafe fn plain<L: Lanes, A: Act>(mut k: ConvForward<'_>) {
     let s = k.shape;
     let mut channel = 0;
     for t in tiles(s.cout) {
@@ -134,9 +134,9 @@ unsafe fn plain<L: Lanes, A: Act>(mut k: Forward<'_>) {
     }
 }
 
-/// One row of T channels, P columns at a time; the last columns overlap those before rather than leave a rest.
+/// One row of T channels, P columns at a time. The last P columns overlap the ones before, so there is no remainder loop.
 #[inline(always)]
-unsafe fn row<L: Lanes, A: Act, const P: usize, const T: usize>(k: &mut Forward<'_>, r: usize, channel: usize) {
+unsafe fn row<L: Lanes, A: Act, const P: usize, const T: usize>(k: &mut ConvForward<'_>, r: usize, channel: usize) {
     let s = k.shape;
     let (ho, wo) = (s.ho(), s.wo());
     let w = k.weights.as_ptr().add(channel * s.taps());

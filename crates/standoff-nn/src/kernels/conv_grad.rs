@@ -1,11 +1,11 @@
-//! Backward through a convolution, every position: the weights' gradient, and the border that makes the input's a convolution by
-//! `conv.rs`.
+//! Backward through a convolution, over all positions: the gradient of the weights, and the border of zeros with which `conv.rs`
+//! computes the gradient of the input (`engine/linear.rs` has the algebra).
 
 use super::{ConvShape, Kernel, LANES, Lanes, tiles};
 use std::array::from_fn;
 
 /// `grad += d loss / d weights`, `[cout][cin][k][k]`, from one unit.
-pub(crate) struct Weights<'a> {
+pub(crate) struct ConvWeightGrad<'a> {
     pub grad: &'a mut [f32],
     pub x: &'a [f32],
     /// The gradient of the output inside a border of `k - 1` zeros: `[cout][ho + 2(k-1)][wo + 2(k-1)]`.
@@ -13,7 +13,7 @@ pub(crate) struct Weights<'a> {
     pub shape: ConvShape,
 }
 
-impl Kernel for Weights<'_> {
+impl Kernel for ConvWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -25,7 +25,7 @@ impl Kernel for Weights<'_> {
         let mut tap = 0;
         while tap < s.taps() {
             let left = s.taps() - tap;
-            // Fours and threes: one or two sums alone would wait for each other.
+            // Tiles of 4 or 3 taps: one or two sums would be limited by the latency of an addition.
             let take = if left.is_multiple_of(4) { 4 } else { left.min(3) };
             let mut channel = 0;
             for c in tiles(s.cout) {
@@ -52,7 +52,7 @@ impl Kernel for Weights<'_> {
 
 /// `P` taps times `T` output channels over all positions, then over the lanes.
 #[inline(always)]
-unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut Weights<'_>, tap: usize, channel: usize) {
+unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut ConvWeightGrad<'_>, tap: usize, channel: usize) {
     let s = k.shape;
     let t = s.transposed();
     let at: [usize; P] = from_fn(|p| {
@@ -81,10 +81,10 @@ unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut Weights<'_>, ta
     }
 }
 
-/// The gradient of a convolution's output from that of the pooling behind it (or of itself without pooling), inside a border
-/// of `k - 1` zeros.
+/// Writes the gradient of a convolution's output inside a border of `k - 1` zeros, from the gradient of the pooled output (or of
+/// the output, without pooling).
 pub(crate) struct Unpool<'a> {
-    /// `[cout][ho + 2(k-1)][wo + 2(k-1)]`; the border, and what pooling dropped, must be zero and stays so.
+    /// `[cout][ho + 2(k-1)][wo + 2(k-1)]`. The border, and rows and columns that pooling drops, must be zero; they are not written.
     pub dy: &'a mut [f32],
     pub g: &'a [f32],
     /// Empty without pooling.
@@ -124,9 +124,9 @@ impl Kernel for Unpool<'_> {
     }
 }
 
-/// As [`Weights`], for a convolution of one channel with pooling behind it: the gradient of a window is spread over its four
-/// positions in registers and never stored.
-pub(crate) struct PooledWeights<'a> {
+/// As [`ConvWeightGrad`], for a convolution of one input channel that pooling follows: the gradient of a window is distributed to
+/// its four positions in registers and never stored.
+pub(crate) struct PooledWeightGrad<'a> {
     /// `[cout][k][k]`.
     pub grad: &'a mut [f32],
     pub x: &'a [f32],
@@ -136,14 +136,14 @@ pub(crate) struct PooledWeights<'a> {
     pub shape: ConvShape,
 }
 
-impl PooledWeights<'_> {
-    /// Whether the sums of all taps fit the registers.
+impl PooledWeightGrad<'_> {
+    /// True if the sums of all taps fit into the registers.
     pub(crate) fn fits(s: ConvShape) -> bool {
         s.cin == 1 && (s.k == 2 || s.k == 3)
     }
 }
 
-impl Kernel for PooledWeights<'_> {
+impl Kernel for PooledWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -161,7 +161,7 @@ impl Kernel for PooledWeights<'_> {
 }
 
 #[inline(always)]
-unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: &mut PooledWeights<'_>) {
+unsafe fn pooled_weights<L: Lanes, const K: usize, const TAPS: usize>(k: &mut PooledWeightGrad<'_>) {
     let s = k.shape;
     let (hp, wp) = (s.ho() / 2, s.wo() / 2);
     let line = s.w * LANES;

@@ -1,30 +1,31 @@
-//! Fully connected layers: forward, back to the input, and the weights' gradient.
+//! Fully connected layers: forward, gradient of the input, and gradient of the weights.
 //!
-//! A GEMM library spends its time packing matrices this small; here the lanes are already where the kernel wants them, and the
-//! weights are read as they lie (forward) or from panels packed once per pass (backward).
+//! A GEMM library spends most of its time packing matrices this small. Here the activations are already in lanes, and the weights
+//! are read without packing (forward) or from panels packed once per pass (backward).
 
 use super::activation::{Act, Activation, with_activation};
 use super::{Kernel, LANES, Lanes};
 use std::array::from_fn;
 
-/// Rows of a tile of [`Linear`], and the width of the panels of [`pack::dense_transposed`](super::pack::dense_transposed).
+/// Rows of a tile of [`DenseForward`], and the width of the panels of [`pack::dense_transposed`](super::pack::dense_transposed).
 pub(crate) const ROWS: usize = 6;
 
-/// `out := act(W x + bias)` for several units: `x` is `[unit][k][lane]`, `out` is `[unit][n][lane]`.
-pub(crate) struct Linear<'a> {
+/// `out := act(W x + bias)` for several units: `x` is `[unit][k][lane]`, `out` is `[unit][n][lane]`. With the transposed weights it
+/// computes the gradient with respect to the input.
+pub(crate) struct DenseForward<'a> {
     pub out: &'a mut [f32],
     pub x: &'a [f32],
     pub weights: &'a [f32],
     /// Empty for none.
     pub bias: &'a [f32],
     pub act: Activation,
-    /// Whether `weights` are panels of the transpose rather than rows `[n][k]`.
+    /// True if `weights` are panels of the transpose, false if they are rows `[n][k]`.
     pub packed: bool,
     pub n: usize,
     pub k: usize,
 }
 
-impl Kernel for Linear<'_> {
+impl Kernel for DenseForward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -38,8 +39,8 @@ impl Kernel for Linear<'_> {
 }
 
 #[inline(always)]
-unsafe fn linear<L: Lanes, A: Act>(mut k: Linear<'_>, units: usize) {
-    // A tile's weights stay in the first cache while all units pass by.
+unsafe fn linear<L: Lanes, A: Act>(mut k: DenseForward<'_>, units: usize) {
+    // The weights of a tile stay in the L1 cache during the loop over units.
     for row in (0..k.n).step_by(ROWS) {
         let rows = ROWS.min(k.n - row);
         let mut unit = 0;
@@ -66,7 +67,11 @@ unsafe fn linear<L: Lanes, A: Act>(mut k: Linear<'_>, units: usize) {
 
 /// `N` outputs of `U` units.
 #[inline(always)]
-unsafe fn linear_tile<L: Lanes, A: Act, const N: usize, const U: usize>(k: &mut Linear<'_>, row: usize, unit: usize) {
+unsafe fn linear_tile<L: Lanes, A: Act, const N: usize, const U: usize>(
+    k: &mut DenseForward<'_>,
+    row: usize,
+    unit: usize,
+) {
     let w = k.weights.as_ptr().add(row * k.k);
     // Entry (i, j) of the tile: panels hold a column together, rows lie k apart.
     let (across, along) = if k.packed { (1, N) } else { (k.k, 1) };
@@ -89,7 +94,7 @@ unsafe fn linear_tile<L: Lanes, A: Act, const N: usize, const U: usize>(k: &mut 
 }
 
 /// `grad += g^T x` with images in rows: `g` is `[image][stride of n]`, `x` is `[image][stride of k]`, `grad` is `[n][k]`.
-pub(crate) struct Weights<'a> {
+pub(crate) struct DenseWeightGrad<'a> {
     pub grad: &'a mut [f32],
     pub g: &'a [f32],
     pub x: &'a [f32],
@@ -98,12 +103,12 @@ pub(crate) struct Weights<'a> {
     pub images: usize,
 }
 
-/// The distance between rows of images: a whole number of vectors.
+/// The distance between the rows of two images: n, rounded up to whole vectors.
 pub(crate) const fn stride(n: usize) -> usize {
     n.div_ceil(LANES) * LANES
 }
 
-impl Kernel for Weights<'_> {
+impl Kernel for DenseWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
@@ -134,7 +139,11 @@ impl Kernel for Weights<'_> {
 
 /// `N` rows times `V` vectors of columns, over all images.
 #[inline(always)]
-unsafe fn weights_tile<L: Lanes, const N: usize, const V: usize>(k: &mut Weights<'_>, row: usize, column: usize) {
+unsafe fn weights_tile<L: Lanes, const N: usize, const V: usize>(
+    k: &mut DenseWeightGrad<'_>,
+    row: usize,
+    column: usize,
+) {
     let (gs, xs) = (stride(k.n), stride(k.k));
     let mut g = k.g.as_ptr().add(row);
     let mut x = k.x.as_ptr().add(column);

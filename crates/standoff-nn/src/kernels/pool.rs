@@ -1,18 +1,19 @@
-//! Max-pooling on its own, any side.
+//! Max-pooling of any side, as a stage of its own.
 
 use super::{Kernel, LANES, Lanes};
 use crate::Shape;
 
 /// `out := max over squares`, of one unit; ties go to the first in row-major order.
-pub(crate) struct Forward<'a> {
+pub(crate) struct PoolForward<'a> {
     pub out: &'a mut [f32],
+    /// The position of the maximum in its square.
     pub winners: &'a mut [u8],
     pub x: &'a [f32],
     pub side: usize,
     pub shape: Shape,
 }
 
-impl Kernel for Forward<'_> {
+impl Kernel for PoolForward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -41,8 +42,8 @@ impl Kernel for Forward<'_> {
     }
 }
 
-/// `dx := the gradient put back where the maximum was`, zero elsewhere.
-pub(crate) struct Backward<'a> {
+/// `dx := g` at the maximum of each square, zero elsewhere.
+pub(crate) struct PoolBackward<'a> {
     pub dx: &'a mut [f32],
     pub g: &'a [f32],
     pub winners: &'a [u8],
@@ -50,7 +51,7 @@ pub(crate) struct Backward<'a> {
     pub shape: Shape,
 }
 
-impl Kernel for Backward<'_> {
+impl Kernel for PoolBackward<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {

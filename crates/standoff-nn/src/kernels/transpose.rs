@@ -1,15 +1,15 @@
-//! Images into lanes and back: from rows of one image each to `[entry][lane]`.
+//! Converts images in rows to lanes, `[entry][lane]`, and back.
 
 use super::{Kernel, LANES, Lanes};
 
 /// `out[i][entry] := x[entry][i]` for one unit, i an image; rows of `out` lie `stride` apart.
-pub(crate) struct FromLanes<'a> {
+pub(crate) struct LanesToRows<'a> {
     pub out: &'a mut [f32],
     pub stride: usize,
     pub x: &'a [f32],
 }
 
-impl Kernel for FromLanes<'_> {
+impl Kernel for LanesToRows<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -33,12 +33,12 @@ impl Kernel for FromLanes<'_> {
 }
 
 /// `out[entry][i] := row i`, for up to 8 rows; lanes without a row become zero.
-pub(crate) struct ToLanes<'a, 'b> {
+pub(crate) struct RowsToLanes<'a, 'b> {
     pub out: &'a mut [f32],
     pub rows: &'a [&'b [f32]],
 }
 
-impl Kernel for ToLanes<'_, '_> {
+impl Kernel for RowsToLanes<'_, '_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
@@ -69,14 +69,14 @@ impl Kernel for ToLanes<'_, '_> {
     }
 }
 
-/// The same from bytes, each divided by `scale` (1 leaves them as they are).
-pub(crate) struct BytesToLanes<'a, 'b> {
+/// The same from bytes, each divided by `scale`.
+pub(crate) struct ByteRowsToLanes<'a, 'b> {
     pub out: &'a mut [f32],
     pub rows: &'a [&'b [u8]],
     pub scale: f32,
 }
 
-impl Kernel for BytesToLanes<'_, '_> {
+impl Kernel for ByteRowsToLanes<'_, '_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use standoff::outer::Recipe;
-use standoff_nn::fair::{Batching, Method, Terms};
+use standoff_nn::data::Batching;
+use standoff_nn::fair::{FairMethod, MethodParameters};
 
 use super::class::Class;
 use super::lambda::{CANDIDATES, Lambda};
@@ -61,14 +62,14 @@ named! { Inner:
 /// The description of an experiment on fair classification: data, model, methods, schedule, seeds.
 ///
 /// ```
-/// use standoff_nn::fair::Method;
+/// use standoff_nn::fair::FairMethod;
 /// use standoff_train::fair::config::FairConfig;
 /// use standoff_train::training::experiment::Description as _;
 ///
 /// let config = FairConfig {
 ///     data: "people.csv".into(),
 ///     model: "logistic".into(),
-///     methods: vec![Method::Normal, Method::MinmaxReg],
+///     methods: vec![FairMethod::Normal, FairMethod::MinmaxReg],
 ///     schedule: vec![(600, 0.03), (200, 0.003)],
 ///     batch: 0,
 ///     ..FairConfig::default()
@@ -98,7 +99,7 @@ pub struct FairConfig {
     /// A file with initial weights, the same for every seed.
     pub init: Option<PathBuf>,
     /// The methods.
-    pub methods: Vec<Method>,
+    pub methods: Vec<FairMethod>,
     /// The weight of the regulariser in `minmax-reg`.
     pub lambda: Lambda,
     /// Several weights to compare, or the candidates where `lambda` is `auto`; empty for `lambda` alone.
@@ -151,7 +152,7 @@ impl Default for FairConfig {
             scale: Scale::Unit,
             biases: "fair".into(),
             init: None,
-            methods: vec![Method::Normal, Method::Minmax, Method::MinmaxReg],
+            methods: vec![FairMethod::Normal, FairMethod::Minmax, FairMethod::MinmaxReg],
             lambda: Lambda::Given(0.1),
             lambdas: Vec::new(),
             inner: Inner::Exact,
@@ -211,7 +212,7 @@ impl FairConfig {
     /// Refuses settings that cannot be run.
     pub fn check(&self) -> Result<()> {
         if self.methods.is_empty() {
-            refuse!(Setting, "no method is given; there are {}", Method::list());
+            refuse!(Setting, "no method is given; there are {}", FairMethod::list());
         }
         for (i, method) in self.methods.iter().enumerate() {
             if self.methods[..i].contains(method) {
@@ -242,7 +243,7 @@ impl FairConfig {
                 refuse!(Setting, "--inner apga needs a positive lambda; Algorithm 3 climbs a regularised game");
             }
         }
-        if self.lambda == Lambda::Auto && !self.methods.contains(&Method::MinmaxReg) {
+        if self.lambda == Lambda::Auto && !self.methods.contains(&FairMethod::MinmaxReg) {
             refuse!(Setting, "--lambda auto chooses for minmax-reg, which is not among the methods");
         }
         let share = self.validation_split;
@@ -289,9 +290,9 @@ impl FairConfig {
     }
 
     /// The parameters of the methods at one lambda.
-    pub fn terms(&self, lambda: f64) -> Terms {
+    pub fn terms(&self, lambda: f64) -> MethodParameters {
         let accelerated = self.inner == Inner::Apga;
-        Terms { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
+        MethodParameters { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
     }
 
     /// The total number of steps.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
-use standoff_nn::fair::Order;
+use standoff_nn::data::Order;
 
 use crate::error::{At, Result};
 use crate::named::named;

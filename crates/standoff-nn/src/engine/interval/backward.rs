@@ -1,166 +1,158 @@
-//! The way back: from the gradient with respect to the margins to the parameters and to the box.
+//! The backward pass of bounds: from the gradient with respect to the margins to those of the parameters and of the box.
 //!
-//! With `centre' = W centre + b` and `radius' = |W| radius`, gradients g of the first and h of the second give `W' g` and `|W|' h`
-//! on the way back, and `g centre' + sign(W) (h radius')` for the weights. The second part is collected for all units before
-//! the sign is put to it.
+//! A linear stage computes `c = W centre + b` and `r = |W| radius`. With g and h the gradients with respect to c and r,
+//!
+//! ```text
+//! d_centre = W' g        d_radius = |W|' h        db = g        dW = g centre' + sign(W) * (h radius')
+//! ```
+//!
+//! where `'` is the transpose and `*` works entry by entry. These are the gradients of two linear maps, so both go through
+//! `engine/linear.rs`. The gradient with respect to |W| is collected over all units in `d_absolute`, and multiplied by the sign once.
 
-use super::super::plan::{Kind, sparse};
-use super::super::worker::{Back, has_parameters};
-use super::worker::{Net, Worker};
-use crate::kernels::activation::{self, Activation};
+use super::super::backward::GradientTargets;
+use super::super::linear::LinearGrad;
+use super::super::plan::{DenseStage, StageKind};
+use super::worker::{IntervalNetwork, IntervalWorker};
+use crate::kernels::activation::{ActivateBackward, Activation};
 use crate::kernels::interval_ends::{AddSigned, ToCentre, ToEnds};
 use crate::kernels::interval_margin::SpreadBackward;
-use crate::kernels::{LANES, RunKernel, dense, pool, transpose};
+use crate::kernels::{LANES, RunKernel, pool};
 
-impl Worker {
-    /// Takes the gradient with respect to the margins, in `g[0]` with minus their sum at the label, back through the network. That
-    /// with respect to the ends of the box is left in `g` if it is wanted.
-    pub(super) fn backward(&mut self, net: &Net<'_>, mut want: Back<'_>) {
+impl IntervalWorker {
+    /// Takes the gradient with respect to the margins, in `g[0]` with minus their sum at the label, back through the network. The
+    /// gradient with respect to the ends of the box is left in `g` if it is wanted.
+    pub(super) fn backward(&mut self, net: IntervalNetwork<'_>, mut to: GradientTargets<'_>) {
         self.d_absolute.fill(0.0);
         for (i, stage) in net.stages.iter().enumerate().rev() {
-            let deeper = want.input || has_parameters(&net.stages[..i]);
+            let deeper = to.deeper(net.stages, i);
             let size = net.units * stage.output * LANES;
             match &stage.kind {
-                Kind::Dense { .. } if i + 1 == net.stages.len() => self.last_backward(net, i, &mut want, deeper),
-                Kind::Dense { act, .. } => {
-                    self.act_backward(i, *act, size);
-                    self.dense_backward(net, i, &mut want, deeper);
+                StageKind::Dense(dense) if i + 1 == net.stages.len() => {
+                    self.last_backward(net, (i, dense), &mut to, deeper);
                 }
-                Kind::Conv { act, shape, pool, .. } => {
-                    self.act_backward(i, *act, size);
-                    if sparse(*shape, *pool) {
-                        self.sparse_backward(net, i, &mut want, deeper);
+                StageKind::Dense(dense) => {
+                    self.activation_backward(i, dense.act, size);
+                    self.dense_backward(net, (i, dense), &mut to, deeper);
+                }
+                StageKind::Conv(conv) => {
+                    self.activation_backward(i, conv.act, size);
+                    if conv.sparse() {
+                        self.sparse_backward(net, (i, conv), &mut to, deeper);
                     } else {
-                        self.conv_backward(net, i, &mut want, deeper);
+                        self.conv_backward(net, (i, conv), &mut to, deeper);
                     }
                 }
-                Kind::Act(act) => self.act_backward(i, *act, size),
-                Kind::Pool { shape, side } => {
-                    let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
-                    for e in 0..2 {
-                        for u in 0..net.units {
-                            self.isa.run(pool::Backward {
-                                dx: &mut self.next[e][u * n_in..(u + 1) * n_in],
-                                g: &self.g[e][u * n_out..(u + 1) * n_out],
-                                winners: &self.winners[i][e][u * n_out..(u + 1) * n_out],
-                                side: *side,
-                                shape: *shape,
-                            });
-                        }
-                    }
-                    std::mem::swap(&mut self.g, &mut self.next);
-                }
+                StageKind::Act(act) => self.activation_backward(i, *act, size),
+                StageKind::Pool { .. } => self.pool_backward(net, i),
             }
             if !deeper {
                 break;
             }
         }
-        if let Some(params) = want.params {
-            // Biases, which have no absolute value, left zero there.
-            self.isa.run(AddSigned { out: params, d: &self.d_absolute, weights: &net.weights.flat[0] });
+        if let Some(params) = to.params {
+            // `d_absolute` is zero at the biases, which have no absolute value.
+            self.isa.run(AddSigned { out: params, d: &self.d_absolute, weights: &net.weights[0].flat });
         }
     }
 
-    fn act_backward(&mut self, i: usize, act: Activation, size: usize) {
+    fn activation_backward(&mut self, i: usize, act: Activation, size: usize) {
         for e in 0..2 {
             let (g, a) = (&mut self.g[e][..size], &self.ends[i + 1][e][..size]);
-            self.isa.run(activation::Backward { g, a, act });
+            self.isa.run(ActivateBackward { g, a, act });
         }
     }
 
-    /// Gradients with respect to centre and radius become those of the ends, and go on.
-    pub(super) fn go_deeper(&mut self, size: usize) {
+    fn pool_backward(&mut self, net: IntervalNetwork<'_>, i: usize) {
+        let stage = &net.stages[i];
+        let StageKind::Pool { shape, side } = stage.kind else { return };
+        let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
+        for e in 0..2 {
+            for u in 0..net.units {
+                self.isa.run(pool::PoolBackward {
+                    dx: &mut self.next[e][u * n_in..(u + 1) * n_in],
+                    g: &self.g[e][u * n_out..(u + 1) * n_out],
+                    winners: &self.winners[i][e][u * n_out..(u + 1) * n_out],
+                    side,
+                    shape,
+                });
+            }
+        }
+        std::mem::swap(&mut self.g, &mut self.next);
+    }
+
+    /// Turns the gradients with respect to centre and radius, in `next`, into those of the ends, in `g`.
+    pub(super) fn to_ends(&mut self, size: usize) {
         let [a, b] = &mut self.next;
         self.isa.run(ToEnds { a: &mut a[..size], b: &mut b[..size], scale: 0.5 });
         std::mem::swap(&mut self.g, &mut self.next);
     }
 
-    fn last_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
-        let Kind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
-        if let Some(params) = want.params.as_deref_mut() {
-            self.dense_rows(net, i, 0);
-            self.dense_bias(net, *n, &mut params[bias.clone()]);
-            self.dense_weights(net, i, &mut params[weight.clone()]);
-        }
-        if deeper {
-            self.dense_input(net, i, 0);
-        }
+    /// The last layer, from the gradient with respect to the margins.
+    fn last_backward(
+        &mut self,
+        net: IntervalNetwork<'_>,
+        (i, dense): (usize, &DenseStage),
+        to: &mut GradientTargets<'_>,
+        deeper: bool,
+    ) {
+        let (n, k) = (dense.n * LANES, dense.k * LANES);
+        self.dense_matrix(net, (i, dense), 0, (to, deeper));
         for u in 0..net.units {
-            let at = u * k * LANES..(u + 1) * k * LANES;
+            let at = u * k..(u + 1) * k;
             self.isa.run(SpreadBackward {
                 d_radius: if deeper { &mut self.next[1][at.clone()] } else { &mut [] },
-                d_weights: want.params.as_deref_mut().map_or(&mut [], |p| &mut p[weight.clone()]),
-                g: &self.g[0][u * n * LANES..(u + 1) * n * LANES],
+                d_weights: to.params.as_deref_mut().map_or(&mut [], |p| &mut p[dense.weight.clone()]),
+                g: &self.g[0][u * n..(u + 1) * n],
                 radius: &self.centred[i][1][at.clone()],
                 own: &self.own[at],
-                weights: &net.weights.flat[0][weight.clone()],
+                weights: &net.weights[0].flat[dense.weight.clone()],
                 labels: &self.labels[u],
             });
         }
         if deeper {
-            self.go_deeper(net.units * k * LANES);
+            self.to_ends(net.units * k);
         }
     }
 
-    fn dense_backward(&mut self, net: &Net<'_>, i: usize, want: &mut Back<'_>, deeper: bool) {
-        let Kind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
-        let size = net.units * n * LANES;
+    fn dense_backward(
+        &mut self,
+        net: IntervalNetwork<'_>,
+        (i, dense): (usize, &DenseStage),
+        to: &mut GradientTargets<'_>,
+        deeper: bool,
+    ) {
+        let size = net.units * dense.n * LANES;
         let [a, b] = &mut self.g;
         self.isa.run(ToCentre { a: &mut a[..size], b: &mut b[..size] });
-        if let Some(params) = want.params.as_deref_mut() {
-            self.dense_rows(net, i, 0);
-            self.dense_bias(net, *n, &mut params[bias.clone()]);
-            self.dense_weights(net, i, &mut params[weight.clone()]);
-            self.dense_rows(net, i, 1);
-            let mut absolute = std::mem::take(&mut self.d_absolute);
-            self.dense_weights(net, i, &mut absolute[weight.clone()]);
-            self.d_absolute = absolute;
+        for e in 0..2 {
+            self.dense_matrix(net, (i, dense), e, (to, deeper));
         }
         if deeper {
-            self.dense_input(net, i, 0);
-            self.dense_input(net, i, 1);
-            self.go_deeper(net.units * k * LANES);
+            self.to_ends(net.units * dense.k * LANES);
         }
     }
 
-    /// Images in rows: the gradient and the input of a dense stage, of the centre (0) or the radius (1).
-    fn dense_rows(&mut self, net: &Net<'_>, i: usize, e: usize) {
-        let Kind::Dense { n, k, .. } = net.stages[i].kind else { return };
-        let (gs, ks) = (dense::stride(n), dense::stride(k));
-        for u in 0..net.units {
-            let g = &self.g[e][u * n * LANES..(u + 1) * n * LANES];
-            let x = &self.centred[i][e][u * k * LANES..(u + 1) * k * LANES];
-            self.isa.run(transpose::FromLanes { out: &mut self.rows_g[u * LANES * gs..], stride: gs, x: g });
-            self.isa.run(transpose::FromLanes { out: &mut self.rows_x[u * LANES * ks..], stride: ks, x });
-        }
-    }
-
-    fn dense_bias(&self, net: &Net<'_>, n: usize, grad: &mut [f32]) {
-        let stride = dense::stride(n);
-        for row in self.rows_g[..net.units * LANES * stride].chunks_exact(stride) {
-            for (b, v) in grad.iter_mut().zip(row) {
-                *b += v;
-            }
-        }
-    }
-
-    fn dense_weights(&self, net: &Net<'_>, i: usize, grad: &mut [f32]) {
-        let Kind::Dense { n, k, .. } = net.stages[i].kind else { return };
-        let images = net.units * LANES;
-        self.isa.run(dense::Weights { grad, g: &self.rows_g, x: &self.rows_x, n, k, images });
-    }
-
-    fn dense_input(&mut self, net: &Net<'_>, i: usize, e: usize) {
-        let Kind::Dense { n, k, .. } = net.stages[i].kind else { return };
-        self.isa.run(dense::Linear {
-            out: &mut self.next[e][..net.units * k * LANES],
-            x: &self.g[e][..net.units * n * LANES],
-            weights: &net.weights.backward[i][e],
-            bias: &[],
-            act: Activation::Identity,
-            packed: true,
-            n: k,
-            k: n,
-        });
+    /// The gradients of the centre's map, by W (`e = 0`), or of the radius's, by |W| (`e = 1`).
+    fn dense_matrix(
+        &mut self,
+        net: IntervalNetwork<'_>,
+        (i, dense): (usize, &DenseStage),
+        e: usize,
+        (to, deeper): (&mut GradientTargets<'_>, bool),
+    ) {
+        let (n, k) = (net.units * dense.n * LANES, net.units * dense.k * LANES);
+        let (d_weights, d_bias) = match to.of(&dense.weight, &dense.bias) {
+            Some((weights, bias)) if e == 0 => (Some(weights), Some(bias)),
+            Some(_) => (Some(&mut self.d_absolute[dense.weight.clone()]), None),
+            None => (None, None),
+        };
+        let map = LinearGrad {
+            g: &self.g[e][..n],
+            x: &self.centred[i][e][..k],
+            weights: &net.weights[e].backward[i],
+            d_weights,
+            dx: deeper.then_some(&mut self.next[e][..k]),
+        };
+        self.linear.dense_backward(dense, map, d_bias);
     }
 }

@@ -1,29 +1,30 @@
-//! What a leaf of the batch computes for bounds, and where its results go.
+//! Bounds: the work of one leaf of the batch, and its results.
 
-use super::super::forest::{Job, Part, Sum, put, take};
+use super::super::backward::GradientTargets;
+use super::super::forest::{LeafJob, LeafSum, SplitResults, put, take};
+use super::super::packed::Packed;
 use super::super::pass::from_lanes;
-use super::super::plan::Kind;
-use super::super::worker::Back;
+use super::super::plan::StageKind;
 use super::super::{Ask, Batch, Engine};
-use super::weights::Weights;
-use super::worker::{Net, Worker};
+use super::worker::{IntervalNetwork, IntervalWorker};
 use super::{Bounds, Region};
 use crate::Error;
 use crate::kernels::cross_entropy::CrossEntropy;
 use crate::kernels::{LANES, RunKernel};
 use std::ops::Range;
 
-/// What every leaf sees.
-pub(super) struct Pass<'a> {
+/// The arguments of a computation of bounds, shared by all leaves.
+pub(super) struct BoundsPass<'a> {
     pub engine: &'a Engine,
     pub batch: &'a Batch<'a>,
     pub region: Region,
     pub ask: Ask,
-    pub weights: &'a Weights,
+    /// W and |W|.
+    pub weights: [&'a Packed; 2],
 }
 
-/// Where a range of samples leaves its results.
-pub(super) struct Out<'a> {
+/// The results of a range of samples.
+pub(super) struct BoundsResults<'a> {
     /// Lower and upper bounds of the logits, then margins, `[sample][output]`.
     pub logits: [&'a mut [f32]; 3],
     pub losses: &'a mut [f32],
@@ -34,9 +35,10 @@ pub(super) struct Out<'a> {
     pub width: usize,
 }
 
-impl Part for Out<'_> {
+impl SplitResults for BoundsResults<'_> {
     fn split(self, samples: usize) -> (Self, Self) {
-        let Out { logits: [lower, upper, margins], losses, certified, input_gradients, outputs, width } = self;
+        let BoundsResults { logits: [lower, upper, margins], losses, certified, input_gradients, outputs, width } =
+            self;
         let (lower, lower_r) = lower.split_at_mut(samples * outputs);
         let (upper, upper_r) = upper.split_at_mut(samples * outputs);
         let (margins, margins_r) = margins.split_at_mut(samples * outputs);
@@ -45,8 +47,8 @@ impl Part for Out<'_> {
         let entries = if input_gradients.is_empty() { 0 } else { samples * width };
         let (input_gradients, input_gradients_r) = input_gradients.split_at_mut(entries);
         (
-            Out { logits: [lower, upper, margins], losses, certified, input_gradients, outputs, width },
-            Out {
+            BoundsResults { logits: [lower, upper, margins], losses, certified, input_gradients, outputs, width },
+            BoundsResults {
                 logits: [lower_r, upper_r, margins_r],
                 losses: losses_r,
                 certified: certified_r,
@@ -58,23 +60,24 @@ impl Part for Out<'_> {
     }
 }
 
-impl Pass<'_> {
-    pub(super) fn leaf(&self, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+impl BoundsPass<'_> {
+    pub(super) fn leaf(&self, job: LeafJob<'_, BoundsResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let mut worker = take(&engine.interval.workers)
-            .unwrap_or_else(|| Worker::new(engine.isa, &engine.stages, engine.leaf, engine.model.size()));
+            .unwrap_or_else(|| IntervalWorker::new(engine.isa, &engine.stages, engine.leaf, engine.model.size()));
         let sum = self.leaf_on(&mut worker, job);
         put(&engine.interval.workers, worker);
         sum
     }
 
-    /// Forward, worst-case loss, and back as far as asked.
-    fn leaf_on(&self, worker: &mut Worker, job: Job<'_, Out<'_>>) -> Result<Sum, Error> {
+    /// Forward, worst-case loss, and the gradients of `ask`.
+    fn leaf_on(&self, worker: &mut IntervalWorker, job: LeafJob<'_, BoundsResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
-        let Job { places, scale, mut out, mut gradient } = job;
-        let net = Net { weights: self.weights, stages: &engine.stages, units: places.len().div_ceil(LANES) };
+        let LeafJob { places, scale, mut out, mut gradient } = job;
+        let net =
+            IntervalNetwork { weights: self.weights, stages: &engine.stages, units: places.len().div_ceil(LANES) };
         self.load(worker, places.clone(), out.width)?;
-        worker.forward(&net);
+        worker.forward(net);
         let sum = self.losses(worker, places, scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -82,10 +85,10 @@ impl Pass<'_> {
                 if let Some(params) = gradient.as_deref_mut() {
                     params.fill(0.0);
                 }
-                worker.backward(&net, Back { params: gradient, input: false });
+                worker.backward(net, GradientTargets { params: gradient, input: false });
             }
             Ask::InputGradients => {
-                worker.backward(&net, Back { params: None, input: true });
+                worker.backward(net, GradientTargets { params: None, input: true });
                 self.to_samples(worker, net.units * out.width * LANES);
                 let size = out.width * LANES;
                 for (rows, lanes) in out.input_gradients.chunks_mut(size).zip(worker.g[0].chunks_exact(size)) {
@@ -96,8 +99,8 @@ impl Pass<'_> {
         Ok(sum)
     }
 
-    /// Samples, labels and the box around each sample; a sample outside the clip is refused.
-    fn load(&self, worker: &mut Worker, places: Range<usize>, width: usize) -> Result<(), Error> {
+    /// Loads samples, labels and the box around each sample; a sample outside the clip is an error.
+    fn load(&self, worker: &mut IntervalWorker, places: Range<usize>, width: usize) -> Result<(), Error> {
         let size = places.len().div_ceil(LANES) * width * LANES;
         let (eps, (least, most)) = (self.region.eps, self.region.limits());
         let x = &mut worker.x[..size];
@@ -120,7 +123,7 @@ impl Pass<'_> {
         }
         let [lo, hi] = &mut worker.ends[0];
         for ((x, lo), hi) in x.iter().zip(&mut lo[..size]).zip(&mut hi[..size]) {
-            // Comparisons that are false for a NaN keep it.
+            // The comparisons are false for a NaN, so it is kept.
             let (a, b) = (x - eps, x + eps);
             *lo = if a < least { least } else { a };
             *hi = if b > most { most } else { b };
@@ -128,18 +131,24 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Bounds, margins, losses and certificates, and unless only values are asked for the gradient with respect to the margins,
-    /// in `worker.g[0]`.
-    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut Out<'_>) -> Sum {
+    /// Bounds, margins, losses and certificates and, unless `ask` is `Values`, the gradient with respect to the margins, in
+    /// `worker.g[0]`.
+    fn losses(
+        &self,
+        worker: &mut IntervalWorker,
+        places: Range<usize>,
+        scale: f32,
+        out: &mut BoundsResults<'_>,
+    ) -> LeafSum {
         let (n, isa) = (out.outputs, self.engine.isa);
-        let own = if self.ask == Ask::InputGradients { 1.0 } else { scale };
-        let mut sum = Sum::default();
+        let factor = if self.ask == Ask::InputGradients { 1.0 } else { scale };
+        let mut sum = LeafSum::default();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);
             let at = unit * n * LANES..(unit + 1) * n * LANES;
             let (labels, mut weights, mut losses) = (worker.labels[unit], [0.0f32; LANES], [0.0f32; LANES]);
             for i in 0..count {
-                weights[i] = self.batch.weights.map_or(own, |w| w[first + i]);
+                weights[i] = self.batch.weights.map_or(factor, |w| w[first + i]);
             }
             let (logits, margins) = (&worker.logits[at.clone()], &mut worker.spread[at.clone()]);
             let mut certified = [true; LANES];
@@ -165,10 +174,10 @@ impl Pass<'_> {
         sum
     }
 
-    /// One lane's margins in the place of their spread; whether all but the label's are below zero with some slack.
+    /// Replaces the spread of one lane by its margins. Returns true if all but the label's are below zero, by the slack.
     fn margins(&self, margins: &mut [f32], logits: &[f32], size: &[f32], (lane, label): (usize, usize)) -> bool {
         let bias = match self.engine.stages.last().map(|s| &s.kind) {
-            Some(Kind::Dense { bias, .. }) => &self.weights.flat[1][bias.clone()],
+            Some(StageKind::Dense(dense)) => &self.weights[1].flat[dense.bias.clone()],
             _ => return false,
         };
         let mut certified = true;
@@ -181,9 +190,9 @@ impl Pass<'_> {
         certified
     }
 
-    /// From gradients with respect to the ends of the box to that of the sample, in `g[0]`: an end moves along with the sample
+    /// Turns the gradients with respect to the ends of the box into that of the sample, in `g[0]`: an end moves with the sample
     /// unless it is clipped.
-    fn to_samples(&self, worker: &mut Worker, size: usize) {
+    fn to_samples(&self, worker: &mut IntervalWorker, size: usize) {
         let (eps, (least, most)) = (self.region.eps, self.region.limits());
         let [lo, hi] = &mut worker.g;
         for ((lo, hi), x) in lo[..size].iter_mut().zip(&hi[..size]).zip(&worker.x) {

@@ -1,26 +1,28 @@
-//! One thread's scratch for bounds, and the way of a leaf through the network: every linear map twice, on centres with W and on
-//! radii with |W|; activations and pooling on both ends.
+//! One thread's scratch for bounds, and the forward pass of a leaf. Every linear map runs twice, on centres with W and on radii
+//! with |W|; activations and pooling run on both ends.
 
-use super::super::plan::{Kind, Stage, sparse};
-use super::weights::Weights;
-use crate::Shape;
-use crate::kernels::activation::{self, Activation};
+use super::super::linear::LinearScratch;
+use super::super::packed::Packed;
+use super::super::plan::{ConvStage, DenseStage, Stage, StageKind};
+use crate::kernels::activation::{Activate, Activation};
 use crate::kernels::interval_ends::{Centre, Pair, ToEnds};
 use crate::kernels::interval_margin::Spread;
-use crate::kernels::pooled_grad::{self, Terms};
-use crate::kernels::{ConvShape, Isa, LANES, RunKernel, channels_last, conv, dense, pool, transpose};
+use crate::kernels::{Isa, LANES, RunKernel, conv, dense, pool, transpose};
 
-/// What a leaf runs through.
-pub(super) struct Net<'a> {
-    pub weights: &'a Weights,
+/// The network as one leaf of the batch runs through it.
+#[derive(Clone, Copy)]
+pub(super) struct IntervalNetwork<'a> {
+    /// W for the centre, |W| for the radius.
+    pub weights: [&'a Packed; 2],
     pub stages: &'a [Stage],
-    /// How many units of the scratch are in use.
+    /// Units in use.
     pub units: usize,
 }
 
-/// Everything a thread needs for up to so many units; nothing is allocated after it is built. Vectors are `[unit][entry][lane]`.
+/// Everything a thread needs for a fixed number of units; nothing is allocated after it is built. Vectors are
+/// `[unit][entry][lane]`.
 #[derive(Debug)]
-pub(crate) struct Worker {
+pub(crate) struct IntervalWorker {
     pub(super) isa: Isa,
     /// The samples.
     pub(super) x: Vec<f32>,
@@ -28,76 +30,40 @@ pub(crate) struct Worker {
     pub(super) ends: Vec<Pair>,
     /// Per linear stage, centre and radius of its input.
     pub(super) centred: Vec<Pair>,
-    /// Per pooling, which of its inputs each end comes from.
+    /// Per pooling and end, the position of the maximum in its window.
     pub(super) winners: Vec<[Vec<u8>; 2]>,
-    /// Gradients with respect to the ends of the output and of the input of a stage; they change places.
+    /// Gradients with respect to the ends of the output and of the input of a stage; each stage exchanges them.
     pub(super) g: Pair,
     pub(super) next: Pair,
     /// One unit of a convolution before pooling: centre and radius, ends, or their gradients.
     pub(super) full: Pair,
-    /// Per convolution whose gradient is dense, one unit's gradient of the output within its border.
-    pub(super) bordered: Vec<Vec<f32>>,
-    /// Per convolution whose gradient is sparse, that of W and |W| with channels last, and the gradients that are not zero.
-    pub(super) channels_last_grad: Vec<Pair>,
-    pub(super) terms: Vec<[Terms; 2]>,
-    /// One unit with channels last.
-    pub(super) channels_last: Vec<f32>,
+    pub(super) linear: LinearScratch,
     /// The gradient with respect to |W|, laid out as the parameters.
     pub(super) d_absolute: Vec<f32>,
-    /// Activations and gradients with images in rows, for dense layers.
-    pub(super) rows_x: Vec<f32>,
-    pub(super) rows_g: Vec<f32>,
-    /// The labels of each unit, and the rows of the last layer that belong to them.
+    /// The labels of each unit.
     pub(super) labels: Vec<[u16; LANES]>,
+    /// The rows of the last layer that belong to the labels.
     pub(super) own: Vec<f32>,
-    /// The logits of the centre of the last layer's input; then what each margin may differ from theirs, and its size.
+    /// The logits of the centre of the last layer's input.
     pub(super) logits: Vec<f32>,
+    /// Per output, the largest difference between its margin and that of the centre; then the margin itself.
     pub(super) spread: Vec<f32>,
+    /// Per output, the sum of the absolute terms of its margin.
     pub(super) size: Vec<f32>,
 }
 
-impl Worker {
+impl IntervalWorker {
     pub(crate) fn new(isa: Isa, stages: &[Stage], units: usize, parameters: usize) -> Self {
         let pair = |n: usize| -> Pair { [vec![0.0; n * LANES], vec![0.0; n * LANES]] };
         let (first, last) = (stages.first().map_or(0, |s| s.input), stages.last());
         let (last_in, outputs) = last.map_or((0, 0), |s| (s.input, s.output));
         let largest = stages.iter().map(|s| s.input.max(s.output)).max().unwrap_or(0);
-        let (mut rows_x, mut rows_g, mut full) = (0, 0, 0);
-        for stage in stages {
-            match stage.kind {
-                Kind::Dense { n, k, .. } => {
-                    (rows_x, rows_g) = (rows_x.max(dense::stride(k)), rows_g.max(dense::stride(n)));
-                }
-                Kind::Conv { shape, .. } => full = full.max(unpooled(shape).size()),
-                _ => {}
-            }
-        }
-        let centred = |s: &Stage| match s.kind {
-            Kind::Conv { .. } | Kind::Dense { .. } => pair(units * s.input),
-            _ => pair(0),
-        };
-        let winners = |s: &Stage| {
-            let n = match s.kind {
-                Kind::Conv { pool: true, .. } | Kind::Pool { .. } => units * s.output * LANES,
-                _ => 0,
-            };
-            [vec![0; n], vec![0; n]]
-        };
-        let sparse_shape = |s: &Stage| match s.kind {
-            Kind::Conv { shape, pool, .. } if sparse(shape, pool) => Some(shape),
-            _ => None,
-        };
-        let channels_last_grad =
-            |s: &Stage| pair(sparse_shape(s).map_or(0, |s| s.cout * s.k * pooled_grad::kernel_vectors(s)));
-        let most_images =
-            stages.iter().filter_map(sparse_shape).map(|s| channels_last::stride(s.h * s.w, s.cin)).max().unwrap_or(0);
-        let bordered = |s: &Stage| match s.kind {
-            Kind::Conv { shape, pool, .. } if !sparse(shape, pool) => {
-                let t = shape.transposed();
-                vec![0.0; t.cin * t.h * t.w * LANES]
-            }
-            _ => Vec::new(),
-        };
+        let full = stages.iter().map(|s| match &s.kind {
+            StageKind::Conv(conv) => conv.unpooled().size(),
+            _ => 0,
+        });
+        let centred = |s: &Stage| pair(if s.has_parameters() { units * s.input } else { 0 });
+        let winners = |s: &Stage| [0, 1].map(|_| vec![0; units * s.winners() * LANES]);
         Self {
             isa,
             x: vec![0.0; units * first * LANES],
@@ -106,17 +72,9 @@ impl Worker {
             winners: stages.iter().map(winners).collect(),
             g: pair(units * largest),
             next: pair(units * largest),
-            full: pair(full),
-            bordered: stages.iter().map(bordered).collect(),
-            channels_last_grad: stages.iter().map(channels_last_grad).collect(),
-            terms: stages
-                .iter()
-                .map(|s| sparse_shape(s).map_or_else(Default::default, |s| [Terms::new(s, 2), Terms::new(s, 1)]))
-                .collect(),
-            channels_last: vec![0.0; LANES * most_images],
+            full: pair(full.max().unwrap_or(0)),
+            linear: LinearScratch::new(isa, stages, units, 2),
             d_absolute: vec![0.0; parameters],
-            rows_x: vec![0.0; units * LANES * rows_x],
-            rows_g: vec![0.0; units * LANES * rows_g],
             labels: vec![[0; LANES]; units],
             own: vec![0.0; units * last_in * LANES],
             logits: vec![0.0; units * outputs * LANES],
@@ -125,35 +83,21 @@ impl Worker {
         }
     }
 
-    /// Bounds from the box in `ends[0]` to the logits, and the margins' spread for `labels`.
-    pub(super) fn forward(&mut self, net: &Net<'_>) {
+    /// Bounds from the box in `ends[0]` to the logits, and the spread of the margins for `labels`.
+    pub(super) fn forward(&mut self, net: IntervalNetwork<'_>) {
         for (i, stage) in net.stages.iter().enumerate() {
             let size = net.units * stage.output * LANES;
             match &stage.kind {
-                Kind::Conv { act, .. } => {
-                    self.conv_forward(net, i);
-                    self.activate(i, *act, size);
+                StageKind::Conv(conv) => {
+                    self.conv_forward(net, (i, conv));
+                    self.activate(i, conv.act, size);
                 }
-                Kind::Dense { act, .. } => {
-                    self.dense_forward(net, i);
-                    self.activate(i, *act, size);
+                StageKind::Dense(dense) => {
+                    self.dense_forward(net, (i, dense));
+                    self.activate(i, dense.act, size);
                 }
-                Kind::Pool { shape, side } => {
-                    let (before, after) = self.ends.split_at_mut(i + 1);
-                    let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
-                    for e in 0..2 {
-                        for u in 0..net.units {
-                            self.isa.run(pool::Forward {
-                                out: &mut after[0][e][u * n_out..(u + 1) * n_out],
-                                winners: &mut self.winners[i][e][u * n_out..(u + 1) * n_out],
-                                x: &before[i][e][u * n_in..(u + 1) * n_in],
-                                side: *side,
-                                shape: *shape,
-                            });
-                        }
-                    }
-                }
-                Kind::Act(act) => {
+                StageKind::Pool { .. } => self.pool_forward(net, i),
+                StageKind::Act(act) => {
                     let (before, after) = self.ends.split_at_mut(i + 1);
                     for e in 0..2 {
                         after[0][e][..size].copy_from_slice(&before[i][e][..size]);
@@ -168,35 +112,53 @@ impl Worker {
     fn activate(&mut self, i: usize, act: Activation, size: usize) {
         if act != Activation::Identity {
             for x in &mut self.ends[i + 1] {
-                self.isa.run(activation::Forward { x: &mut x[..size], act });
+                self.isa.run(Activate { x: &mut x[..size], act });
             }
         }
     }
 
-    /// Centre and radius of a stage's input.
-    fn centre(&mut self, net: &Net<'_>, i: usize) {
+    fn pool_forward(&mut self, net: IntervalNetwork<'_>, i: usize) {
+        let stage = &net.stages[i];
+        let StageKind::Pool { shape, side } = stage.kind else { return };
+        let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
+        let (before, after) = self.ends.split_at_mut(i + 1);
+        for e in 0..2 {
+            for u in 0..net.units {
+                self.isa.run(pool::PoolForward {
+                    out: &mut after[0][e][u * n_out..(u + 1) * n_out],
+                    winners: &mut self.winners[i][e][u * n_out..(u + 1) * n_out],
+                    x: &before[i][e][u * n_in..(u + 1) * n_in],
+                    side,
+                    shape,
+                });
+            }
+        }
+    }
+
+    /// Computes centre and radius of a stage's input.
+    fn centre(&mut self, net: IntervalNetwork<'_>, i: usize) {
         let size = net.units * net.stages[i].input * LANES;
         let ([centre, radius], [lo, hi]) = (&mut self.centred[i], &self.ends[i]);
         let (centre, radius) = (&mut centre[..size], &mut radius[..size]);
         self.isa.run(Centre { centre, radius, lo: &lo[..size], hi: &hi[..size] });
     }
 
-    fn conv_forward(&mut self, net: &Net<'_>, i: usize) {
-        let Kind::Conv { shape, pool, bias, .. } = &net.stages[i].kind else { return };
+    fn conv_forward(&mut self, net: IntervalNetwork<'_>, (i, conv): (usize, &ConvStage)) {
         self.centre(net, i);
         let (n_in, n_out) = (net.stages[i].input * LANES, net.stages[i].output * LANES);
-        let size = unpooled(*shape).size() * LANES;
+        let shape = conv.unpooled();
+        let size = shape.size() * LANES;
         for u in 0..net.units {
             for e in 0..2 {
-                self.isa.run(conv::Forward {
+                self.isa.run(conv::ConvForward {
                     out: &mut self.full[e][..size],
                     winners: &mut [],
                     x: &self.centred[i][e][u * n_in..(u + 1) * n_in],
-                    weights: &net.weights.forward[i][e],
-                    bias: if e == 0 { &net.weights.flat[0][bias.clone()] } else { &[] },
+                    weights: &net.weights[e].forward[i],
+                    bias: if e == 0 { &net.weights[0].flat[conv.bias.clone()] } else { &[] },
                     pool: false,
                     act: Activation::Identity,
-                    shape: *shape,
+                    shape: conv.shape,
                 });
             }
             let [a, b] = &mut self.full;
@@ -204,9 +166,9 @@ impl Worker {
             let at = u * n_out..(u + 1) * n_out;
             for e in 0..2 {
                 let (out, x) = (&mut self.ends[i + 1][e][at.clone()], &self.full[e][..size]);
-                if *pool {
+                if conv.pool {
                     let winners = &mut self.winners[i][e][at.clone()];
-                    self.isa.run(pool::Forward { out, winners, x, side: 2, shape: unpooled(*shape) });
+                    self.isa.run(pool::PoolForward { out, winners, x, side: 2, shape });
                 } else {
                     out.copy_from_slice(x);
                 }
@@ -214,22 +176,21 @@ impl Worker {
         }
     }
 
-    fn dense_forward(&mut self, net: &Net<'_>, i: usize) {
-        let Kind::Dense { n, k, weight, bias, .. } = &net.stages[i].kind else { return };
+    fn dense_forward(&mut self, net: IntervalNetwork<'_>, (i, dense): (usize, &DenseStage)) {
         self.centre(net, i);
-        let (size, size_in) = (net.units * n * LANES, net.units * k * LANES);
+        let (size, size_in) = (net.units * dense.n * LANES, net.units * dense.k * LANES);
         let [a, b] = &mut self.ends[i + 1];
         let (a, b) = (&mut a[..size], &mut b[..size]);
         for (e, out) in [&mut *a, &mut *b].into_iter().enumerate() {
-            self.isa.run(dense::Linear {
+            self.isa.run(dense::DenseForward {
                 out,
                 x: &self.centred[i][e][..size_in],
-                weights: &net.weights.flat[e][weight.clone()],
-                bias: if e == 0 { &net.weights.flat[0][bias.clone()] } else { &[] },
+                weights: &net.weights[e].flat[dense.weight.clone()],
+                bias: if e == 0 { &net.weights[0].flat[dense.bias.clone()] } else { &[] },
                 act: Activation::Identity,
                 packed: false,
-                n: *n,
-                k: *k,
+                n: dense.n,
+                k: dense.k,
             });
         }
         if i + 1 == net.stages.len() {
@@ -238,17 +199,17 @@ impl Worker {
         self.isa.run(ToEnds { a, b, scale: 1.0 });
     }
 
-    /// What the margins of the last layer may differ from those of its centre.
-    fn spread(&mut self, net: &Net<'_>) {
+    /// The largest difference between the margins of the last layer and those of its centre.
+    fn spread(&mut self, net: IntervalNetwork<'_>) {
         let last = net.stages.len() - 1;
-        let Kind::Dense { n, k, weight, .. } = &net.stages[last].kind else { return };
-        let weights = &net.weights.flat[0][weight.clone()];
+        let StageKind::Dense(DenseStage { n, k, weight, .. }) = &net.stages[last].kind else { return };
+        let weights = &net.weights[0].flat[weight.clone()];
         let [centre, radius] = &self.centred[last];
         for u in 0..net.units {
             let (at, at_in) = (u * n * LANES..(u + 1) * n * LANES, u * k * LANES..(u + 1) * k * LANES);
             let own = &mut self.own[at_in.clone()];
             let rows = self.labels[u].map(|y| &weights[usize::from(y) * k..(usize::from(y) + 1) * k]);
-            self.isa.run(transpose::ToLanes { out: own, rows: &rows });
+            self.isa.run(transpose::RowsToLanes { out: own, rows: &rows });
             self.isa.run(Spread {
                 spread: &mut self.spread[at.clone()],
                 size: &mut self.size[at],
@@ -259,9 +220,4 @@ impl Worker {
             });
         }
     }
-}
-
-/// What a convolution gives before pooling.
-pub(super) fn unpooled(s: ConvShape) -> Shape {
-    Shape::new(s.cout, s.ho(), s.wo())
 }
