@@ -1,5 +1,4 @@
-//! Computes `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) -
-//! x`.
+//! Computes `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) - x`.
 //!
 //! **Upper bounds.** For every vector `n` and every feasible step, `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n||
 //! + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
@@ -137,8 +136,7 @@ impl<R: Real> Path<R> {
         true
     }
 
-    /// Allocates the memory that [`prepare`](Self::prepare) needs, so that a run whose first gradients are zero does
-    /// not allocate later.
+    /// Allocates the memory that [`prepare`](Self::prepare) needs, so that a run whose first gradients are zero does not allocate later.
     pub(super) fn make_room(&mut self, set: &Set<R>) {
         let (leaves, has_threshold) = count_leaves(set);
         self.parts.reserve(leaves.saturating_sub(self.parts.len()));
@@ -149,8 +147,7 @@ impl<R: Real> Path<R> {
         self.vectors.kept_base.resize(kept, 0.0);
     }
 
-    /// Path parameter of the best upper bound (0 for `radius ||g||`, infinite for the limit), and the multipliers of
-    /// all polyhedra's rows.
+    /// Path parameter of the best upper bound (0 for `radius ||g||`, infinite for the limit), and the multipliers of all polyhedra's rows.
     pub(super) fn proof(&self) -> (f64, &[f64]) {
         (self.proof_tau, &self.proof_multipliers)
     }
@@ -250,8 +247,7 @@ impl<R: Real> Path<R> {
 
     /// Narrows the bounds until they are good enough and returns the upper one.
     pub(super) fn search(&mut self, set: &Set<R>, ask: Ask) -> f64 {
-        // `upper` is still radius ||g||, so this is tau = radius / ||g||; up to there the path is no longer than the
-        // radius.
+        // `upper` is still radius ||g||, so this is tau = radius / ||g||; up to there the path is no longer than the radius.
         let start = self.radius * (self.radius / self.upper);
         if self.is_settled(ask) {
             return self.allowed();
@@ -315,8 +311,7 @@ impl<R: Real> Path<R> {
     /// Searches for `||s(tau)|| = radius` from a first guess.
     fn close_in(&mut self, set: &Set<R>, start: f64, ask: Ask) {
         let mut bracket = Bracket::new(self.radius);
-        // A path in closed form that is longer than the radius in the limit has a root; a projected path may stop
-        // before the radius.
+        // A path in closed form that is longer than the radius in the limit has a root; a projected path may stop before the radius.
         let exists = !self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. }));
         let mut tau = start;
         let mut idle = 0;
