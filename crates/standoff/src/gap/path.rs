@@ -1,7 +1,7 @@
 //! Computes `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) - x`.
 //!
-//! **Upper bounds.** For every vector `n` and every feasible step, `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n||
-//! + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
+//! **Upper bounds.** For every vector `n` and every feasible step,
+//! `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n|| + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
 //!
 //! **The path.** `s(tau)` minimises `<g, s> + ||s||^2 / (2 tau)` over `C - x`. By its optimality condition,
 //! `<g + s/tau, v - s> >= 0` for all `v` in `C - x`, the vector `n = -g - s/tau` is normal to `C` at `x + s`: the supremum above is
@@ -11,15 +11,14 @@
 //! X <= radius ||s|| / tau + <n, s> = -<g, s> + ||s|| (radius - ||s||) / tau.
 //! ```
 //!
-//! **Lower bounds.** If `||s|| <= radius`, `s` itself is feasible; otherwise `s` shortened to the radius is, because `C
-//! - x` is convex and contains 0: `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius`, both bounds are `-<g,
-//! s>`.
+//! **Lower bounds.** If `||s|| <= radius`, `s` itself is feasible; otherwise `s` shortened to the radius is, because `C - x` is convex and
+//! contains 0: `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius`, both bounds are `-<g, s>`.
 //!
-//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, use the optimality condition of each with the
-//! other as `v`: `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2>
-//! <= a b`, is `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never
-//! decreases and `||s||/tau` never increases: `||s(tau)|| = radius` has one solution, or an interval of solutions with
-//! the same gain, and [`Bracket`] encloses it. Since `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
+//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, use the optimality condition of each with the other as `v`:
+//! `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2> <= a b`, is
+//! `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never decreases and `||s||/tau` never
+//! increases: `||s(tau)|| = radius` has one solution, or an interval of solutions with the same gain, and [`Bracket`] encloses it. Since
+//! `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
 //!
 //! **The limit.** If the path ends before the radius, its end point is a minimiser of `<g, z>` over `C` and `n = -g`
 //! proves its gain. This is the evaluation at `tau = inf`, which is tried first.

@@ -7,10 +7,10 @@
 //! z' = P_D(z - h D F(z)),   z+ = P_D(z - h D F(z')),   r(z) = D^{-1/2} (z - z+) / h,
 //! ```
 //!
-//! and `r(z) = 0` exactly at the equilibria of a convex-concave game. h is the longest step with `h ||F(z') - F(z)||_D
-//! <= 0.7 ||z' - z||_{1/D}`. After every step, z+ is replaced by a candidate: the point that would have the smallest r
-//! if r were affine (Anderson acceleration). The candidate is rejected if its own r is much larger. D is chosen once,
-//! from differences of gradients, if the variables are badly scaled; later only the weight between the players changes.
+//! and `r(z) = 0` exactly at the equilibria of a convex-concave game. h is the longest step with
+//! `h ||F(z') - F(z)||_D <= 0.7 ||z' - z||_{1/D}`. After every step, z+ is replaced by a candidate: the point that would have the smallest
+//! r if r were affine (Anderson acceleration). The candidate is rejected if its own r is much larger. D is chosen once, from differences of
+//! gradients, if the variables are badly scaled; later only the weight between the players changes.
 
 use super::anderson::Anderson;
 use super::metric::Metric;
