@@ -31,7 +31,7 @@ JOBS = {
 
 
 class Side:
-    """A process that does jobs; one line to it, one line of JSON back."""
+    """A worker process: receives one line per job and returns one line of JSON."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen([*map(str, command), str(OUT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -46,7 +46,7 @@ class Side:
         return json.loads(line)
 
     def seconds(self, job, variant, repeats=1):
-        # Threads that wait spinning for more work fall asleep first, lest one side slow the other down.
+        # Wait until spinning threads sleep, so that one side does not slow the other down.
         time.sleep(0.5)
         return self.ask("time", job, variant, repeats)["seconds"]
 
@@ -56,7 +56,7 @@ class Side:
 
 
 def agree(job):
-    """The differences between both sides' numbers, by name; ends the program where they are not the same work."""
+    """The differences between both sides' numbers, by name; exits if the sides do not compute the same thing."""
     one, other = (load_file(OUT / f"check-{job}-{side}.safetensors") for side in ("torch", "standoff"))
     differences = {}
     for name in one:
@@ -93,7 +93,7 @@ def measure(job, torch, engine, repeats):
 
 
 def peak_memory(command, job, variant):
-    """A fresh process that does one job; and one that does nothing."""
+    """Peak memory of a new process that does one job, and of one that does nothing."""
     side = Side(*command)
     empty = side.ask("memory")["peak_mb"]
     side.seconds(job, variant)

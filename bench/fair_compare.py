@@ -2,9 +2,9 @@
 
     python -m venv bench/.venv-fair && bench/.venv-fair/bin/pip install . fairlearn && bench/.venv-fair/bin/python bench/fair_compare.py
 
-Both minimise the largest group loss, the loss being the cross-entropy of a logistic regression without a penalty. fairlearn's algorithm
-wants to be told the bound: it is given the one that Standoff reached, less a thousandth, which it cannot meet and has to approach. What
-it hands back is a mixture of classifiers; its loss is the mean over the mixture, as it counts it itself.
+Both minimise the largest group loss: the cross-entropy of a logistic regression without a penalty. fairlearn's algorithm
+needs a bound as input. It gets the loss that Standoff reached, minus a thousandth, which it cannot meet and has to approach.
+It returns a mixture of classifiers; its loss is the mean over the mixture, as fairlearn computes it.
 """
 
 import sys
@@ -19,12 +19,12 @@ from sklearn.linear_model import LogisticRegression
 import standoff as so
 
 
-# Found by trying on seed 0; the other seeds are the test.
+# Chosen by trials on seed 0; the other seeds are the test.
 SCHEDULE = [(150, 0.03), (150, 0.003), (150, 0.0003)]
 
 
 def people(n, seed):
-    """Three groups of 80, 15 and 5 in a hundred, who answer ten questions with different meanings."""
+    """Three groups of 80, 15 and 5 percent of the samples, with ten features whose effect differs between groups."""
     rng = np.random.default_rng(seed)
     group = rng.choice(3, size=n, p=[0.8, 0.15, 0.05])
     meaning = rng.normal(size=(3, 10))
@@ -35,14 +35,14 @@ def people(n, seed):
 
 
 class Probable(LogisticRegression):
-    """Logistic regression that answers with probabilities, which a loss of probabilities needs."""
+    """Logistic regression whose `predict` returns probabilities, which the loss needs."""
 
     def predict(self, X):
         return self.predict_proba(X)[:, 1]
 
 
 class CrossEntropy:
-    """A loss as fairlearn wants it: bounded."""
+    """A bounded loss, as fairlearn requires."""
 
     min, max = 0.0, 20.0
 
@@ -52,7 +52,7 @@ class CrossEntropy:
 
 
 def clocks():
-    """Seconds by the clock, and of the processor: others may be using it too."""
+    """Wall-clock and processor seconds; they differ if other programs are running."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
@@ -62,7 +62,7 @@ def worst(answers, y, group):
 
 
 def compare(seed):
-    """Both on one population: the losses of the groups and the seconds of either side, and of their best single classifier."""
+    """Both on the same data: the group losses and seconds of either side, and of fairlearn's best single classifier."""
     X, y, group = people(5000, seed)
     begun = clocks()
     fair = so.FairClassifier(lam=3e-5, schedule=SCHEDULE, random_state=0).fit(X, y, sensitive_features=group)

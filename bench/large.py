@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A gradient over a large matrix: the tape of a formula beside NumPy, and the memory of `standoff solve`.
+"""A gradient over a large matrix: the tape of a formula against NumPy, and the memory of `standoff solve`.
 
     cargo build --release && cargo build --release -p standoff --example bench_large
     python3 -m venv bench/.venv && bench/.venv/bin/pip install numpy
     bench/.venv/bin/python bench/large.py [--rows 100000] [--cols 200] [--rounds 12] [--no-memory]
 
 Both sides compute `mean(softplus(-b * (A @ w)))` and its gradient in w. They take turns within one run and the fastest time of each is
-kept, so that other work on the machine hurts neither side alone. NumPy runs on one BLAS thread; for two threads each half of the rows
-has a thread of its own. Needs nothing but NumPy.
+kept, so that other work on the machine affects both sides. NumPy runs on one BLAS thread; for two threads each half of the rows
+has its own thread. Needs only NumPy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ b = "b.npy"
 
 
 def make(folder: Path, rows: int, cols: int) -> None:
-    """The data and the game that reads them."""
+    """Writes the data and the game that reads it."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((rows, cols))
     b = np.where(A @ rng.standard_normal(cols) + rng.standard_normal(rows) > 0, 1.0, -1.0)
@@ -64,7 +64,7 @@ def part(A: np.ndarray, b: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray
 
 
 class NumPy:
-    """The gradient on one thread, or on as many as there are parts."""
+    """NumPy's gradient, on one thread per part."""
 
     def __init__(self, A: np.ndarray, b: np.ndarray, parts: int) -> None:
         cuts = np.linspace(0, len(A), parts + 1).astype(int)
@@ -89,7 +89,7 @@ class NumPy:
 
 
 class Standoff:
-    """The other program."""
+    """The solver's process, `bench_large`."""
 
     def __init__(self, folder: Path) -> None:
         self.process = subprocess.Popen(

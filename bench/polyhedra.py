@@ -4,7 +4,7 @@
 
 Three kinds, all with n variables and 4 n rows for x (2 n random faces around the origin, 2 n sides of a box):
 `indefinite` (an indefinite quadratic against a box), `convex` (a convex quadratic against a polytope of n/2 variables and 2 n rows)
-and `equations` (as `indefinite`, with two rows of each of n/10 equations in place of faces). Needs nothing beyond Python.
+and `equations` (as `indefinite`, with two rows of each of n/10 equations in place of faces). Needs only Python.
 """
 
 import argparse

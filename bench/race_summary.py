@@ -1,4 +1,4 @@
-"""Sums up the CSV file of `standoff race`: medians per family and accuracy, `auto` against the fewest gradients, totals.
+"""Summarises the CSV file of `standoff race`: medians per family and accuracy, `auto` against the fewest gradients, totals.
 
     python3 bench/race_summary.py race.csv
 
@@ -27,7 +27,7 @@ def read(path):
 
 
 def ratio(counts):
-    """Gradients of auto over the fewest; infinite if only others solved it, None if no method did."""
+    """Gradients of auto divided by the fewest; infinite if only other methods solved it, None if no method did."""
     solved = [max(c, 1) for c in counts.values() if c is not None]
     if not solved:
         return None

@@ -3,8 +3,8 @@
 
     cargo build --release && python3 bench/robust.py
 
-Each training takes 20 to 25 minutes on two cores (their epochs are set for that: the work is the same everywhere, the time is
-not), and is resumed where it was interrupted. Then every network meets the published evaluation on all test images and the
+Each training takes 20 to 25 minutes on two cores (the numbers of epochs are chosen for that), and is resumed where it was
+interrupted. Then every network is measured by the published evaluation on all test images and by the
 standard ensemble on the first 1,000. Extra networks to measure: --also NAME=FILE.safetensors.
 """
 
@@ -26,7 +26,7 @@ TRAININGS = {
 
 
 def train(program, name, out):
-    """Trains, or goes on with a training; a finished one is left alone."""
+    """Trains or resumes a training; a finished one is not repeated."""
     folder = out / name
     if (folder / "results.json").exists():
         return folder
@@ -36,7 +36,7 @@ def train(program, name, out):
 
 
 def attack(program, model, store, protocol, eps, *more):
-    """What a protocol says of a network, from `store` if it is known already."""
+    """Result of an attack protocol on a network, read from `store` if it exists."""
     if not store.exists():
         arguments = ["attack", "--model", model, "--data", "mnist", "--eps", eps, "--protocol", protocol]
         answer = run([program, *arguments, *more, "--json"], stdout=subprocess.PIPE).stdout
@@ -54,7 +54,7 @@ def percent(group):
 
 
 def row(name, published, standard, seconds):
-    """One line of the table: the published figures, then what is left and what is proven under the standard ensemble."""
+    """One line of the table: the published figures, then the accuracy under the standard ensemble and the proven accuracy."""
     cells = [name, "-" if seconds is None else f"{seconds / 60:.1f}", percent(published["budgets"][0]["natural"])]
     cells += [percent(b["attacks"][k]["accuracy"]) for k in (0, 1) for b in published["budgets"]]
     cells += [percent(b["worst_case"]) for b in standard["budgets"]]

@@ -1,8 +1,8 @@
-"""Lets PyTorch's Linux wheel run on the CPU without the gigabytes of CUDA packages it asks for.
+"""Lets PyTorch's Linux wheel run on the CPU without the gigabytes of CUDA packages it requires.
 
-PyPI's wheel is linked against CUDA libraries even where there is no GPU: without them `import torch` fails, though
-none of their functions is ever called. This finds every library that the wheel's own libraries need and that is
-missing, and builds an empty one of that name, next to them, in which every symbol asked for exists with its version.
+PyPI's wheel is linked against CUDA libraries even without a GPU: if they are missing, `import torch` fails, although
+none of their functions is ever called. This script finds every missing library that the wheel's own libraries need
+and builds an empty one of that name next to them, in which every required symbol exists with its version.
 Nothing of PyTorch itself is changed. Needs `cc`, `nm` and `readelf`, which every Rust installation on Linux has.
 
     python stubs.py path/to/site-packages/torch/lib
@@ -60,7 +60,7 @@ def main():
     libraries = sorted(folder.glob("lib*.so*"))
     sonames = missing(libraries)
     symbols = wanted(libraries)
-    # `libcublas.so.13` is asked for cublas...@libcublas.so.13: the version names the library, or the prefix does.
+    # `cublas...@libcublas.so.13` belongs to `libcublas.so.13`: the version names the library, or the prefix does.
     for soname in sonames:
         stem = re.sub(r"^lib|(_host)?\.so.*", "", soname)
         own = {(name, version) for name, version in symbols if version == soname or (

@@ -1,4 +1,4 @@
-"""PyTorch's side of the comparison: does the jobs it is asked for on stdin, answers in JSON on stdout (see README.md)."""
+"""PyTorch's side of the comparison: reads jobs from stdin and writes JSON to stdout (see README.md)."""
 
 import json
 import pathlib
@@ -36,7 +36,7 @@ def network(name, folder):
 
 
 def data(folder, name):
-    """Images as PyTorch likes them, float in [0, 1], converted once; labels; targets if there are any."""
+    """Images in PyTorch's layout, float in [0, 1], converted once; labels; targets if there are any."""
     file = load_file(folder / f"{name}.safetensors")
     x = torch.from_numpy(file["images"].astype(np.float32) / np.float32(255)).reshape(-1, 1, 28, 28)
     return x, *(torch.from_numpy(file[k].astype(np.int64)) for k in ("labels", "targets") if k in file)
@@ -183,7 +183,7 @@ class Pgd:
         return None, correct
 
     def check(self):
-        """The first three steps: after them, the signs of slopes that are nearly zero differ by rounding."""
+        """The first three steps; later, signs of nearly zero slopes differ by rounding."""
         return {"attacked images": self.attack(self.x, self.y, 3)}
 
 

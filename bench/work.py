@@ -1,4 +1,4 @@
-"""The work both sides are given: images, labels, targets and weights, as safetensors files in a folder."""
+"""The input of both sides: images, labels, targets and weights, as safetensors files in a folder."""
 
 import gzip
 import pathlib

@@ -1,4 +1,4 @@
-"""Numbers with derivatives, with as many digits as mpmath is set to: the truth about formulas.
+"""Numbers with derivatives, in mpmath's precision: the reference values of formulas.
 
 A `Dual` is a value with derivatives in several directions. At a kink the derivatives are one-sided: those of `f(z + t s)` for t > 0, which is
 right for single directions; `Dual.kinks` counts the kinks met, so that a gradient is only used where there is none.
@@ -14,7 +14,7 @@ class Undefined(Exception):
 
 
 class TooLarge(Exception):
-    """A number beyond all reason."""
+    """A number is too large to evaluate."""
 
 
 class Dual:
@@ -71,7 +71,7 @@ def smaller(a, b):
 
 
 def power(a, n):
-    """To a whole power."""
+    """a^n for a whole number n."""
     if n == 0:
         return a.map(mpf(1), mpf(0))
     if a.v == 0 and n < 0:
@@ -91,7 +91,7 @@ def sigmoid(v):
 
 
 def bounded(v):
-    """An argument of exp that is not too large."""
+    """The argument of exp, checked to be not too large."""
     if v > 10000:
         raise TooLarge
     return max(v, mpf(-(10**6)))
@@ -155,7 +155,7 @@ def expm1(a):
 
 
 def angle(v):
-    """An angle whose sine is known to all digits."""
+    """The angle, checked to be small enough for a sine with all digits."""
     if abs(v) > mpf(10) ** 100:
         raise TooLarge
     return v

@@ -111,7 +111,7 @@ class Generator:
             return ("binary", r.choice("+-*"), a, b)
         kind = r.random()
         if kind < 0.08:
-            # Cancellation: something large is added and taken away.
+            # Cancellation: a large number is added and subtracted.
             big = ("literal", r.choice([-1, 1]) * 10 ** r.uniform(5, 20))
             return ("binary", "-", ("binary", "+", a, big), big)
         if kind < 0.13:
@@ -124,7 +124,7 @@ def number(v):
 
 
 def text(t):
-    """As the solver reads it."""
+    """The text of a tree in the solver's language."""
     match t:
         case ("literal", v):
             return number(v)
@@ -170,7 +170,7 @@ class Evaluation:
             self.point[player] = entries
 
     def of(self, t):
-        """A list of duals; a scalar has one."""
+        """The value of a tree as a list of duals; a scalar has one entry."""
         match t:
             case ("literal", v):
                 return [constant(v, self.n)]

@@ -1,8 +1,8 @@
 """Searches for false certificates among random formulas: `python3 formulas.py --count N --seed S`, with mpmath installed.
 
-Each formula is differentiated with 150 digits (1200 in doubt) at a random point. The enclosures of value and gradients, fast and double, must
-contain the truth, and the bounds of X and Y must not be below the gain of a feasible step. `--mild` solves well-conditioned formulas
-instead and counts the runs that measure at most eps and yet are not proven.
+Each formula is differentiated with 150 digits (1200 if these are not enough) at a random point. The enclosures of value and gradients, fast and double, must
+contain the true values, and the bounds of X and Y must not be below the gain of a feasible step. `--mild` solves well-conditioned formulas
+instead and counts the runs that measure at most eps but are not proven.
 """
 
 import argparse
@@ -57,7 +57,7 @@ class Case:
         return json.dumps({**out, "solve": True, "eps": 1e-6, "seconds": 2.0} if mild else out)
 
     def gradient(self):
-        """The value, the gradients of both players, and whether a kink was met."""
+        """The value, the gradients of both players, and true if a kink was met."""
         n = sum(region.n for region in self.regions)
         Dual.kinks = 0
         identity = [[int(i == j) for j in range(n)] for i in range(n)]
@@ -92,7 +92,7 @@ def bounds(pair):
 
 
 def contradictions(case, answer):
-    """Everything that is false in an answer, and what kind of case it is."""
+    """The false claims of an answer, and the kind of the case."""
     value, gradients, kink, gains = case.truth()
     wrong = []
     slack = 1 - mpf(10) ** -60
@@ -115,7 +115,7 @@ def contradictions(case, answer):
 
 
 def judge(case, answer, counts):
-    """Counts one answer; returns what is wrong about it."""
+    """Counts one answer and returns its false claims."""
     if "error" in answer:
         counts["refused: " + answer["error"].splitlines()[0][:60]] += 1
         return []
@@ -137,7 +137,7 @@ def judge(case, answer, counts):
 
 
 def judge_solution(answer, counts):
-    """Counts how a run ended; at most eps by measurement and not converged is unproven."""
+    """Counts how a run ended; a run that measures at most eps without convergence counts as unproven."""
     if "error" in answer:
         counts["refused: " + answer["error"].splitlines()[0][:60]] += 1
         return
@@ -170,7 +170,7 @@ def main():
     solver = subprocess.Popen([BINARY, "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     for start in range(options.first, options.first + options.count, BATCH):
         cases = [Case(options.seed, i, options.mild, options.long) for i in range(start, min(start + BATCH, options.first + options.count))]
-        # In a thread: both pipes may be full.
+        # In a thread, because both pipes may be full.
         threading.Thread(target=send, args=(solver, cases, options.mild)).start()
         for case in cases:
             answer = json.loads(solver.stdout.readline())

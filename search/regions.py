@@ -1,4 +1,4 @@
-"""The sets of the formula search: text, projection and the largest gain of a step, with all digits."""
+"""Sets for the search over formulas: text, projection and the largest gain of a step, in mpmath's precision."""
 
 from mpmath import mp, mpf
 
@@ -75,7 +75,7 @@ class Region:
         return [z - mpf(x) for z, x in zip(z, self.point)]
 
     def gain(self, g, radius):
-        """A lower bound of `max { -<g, s> }`, near it: a step on the path whose length is just below the radius."""
+        """A tight lower bound of `max { -<g, s> }`: the gain of a step on the path whose length is just below the radius."""
         size = mp.sqrt(sum(d * d for d in g))
         if size == 0:
             return mpf(0)

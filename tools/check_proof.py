@@ -212,7 +212,7 @@ def check_network(proof, model_file, most_images):
         except Rejected as error:
             failures += 1
             print(f"image {image[0]} rejected: {error}")
-    print(f"{len(chosen) - failures} of {len(chosen)} images hold; {len(images) - len(chosen)} not looked at")
+    print(f"{len(chosen) - failures} of {len(chosen)} images hold; {len(images) - len(chosen)} not checked")
     rejected_if(failures, f"{failures} images do not hold")
 
 def read(path):
@@ -222,7 +222,7 @@ def read(path):
     return content
 
 def unique(pairs):
-    unreadable_if(len(dict(pairs)) < len(pairs), "a field stands twice")
+    unreadable_if(len(dict(pairs)) < len(pairs), "a field occurs twice")
     return dict(pairs)
 
 def run(arguments):
@@ -244,7 +244,7 @@ def main(words=None):
     except Rejected as error:
         print(f"rejected: {error}")
         return 1
-    except (KeyboardInterrupt, Exception) as error:  # whatever it is: nothing was proven
+    except (KeyboardInterrupt, Exception) as error:  # any other failure: nothing was proven
         reason = error if isinstance(error, Unreadable) else f"the file cannot be read ({type(error).__name__}: {str(error)[:200]})"
         print(f"error: {reason}", file=sys.stderr)
         return 2

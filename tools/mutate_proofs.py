@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Changes accepted proof files at random and counts what the checker says: nothing that no longer follows may be accepted.
+"""Changes accepted proof files at random and counts the checker's verdicts: no claim that no longer follows may be accepted.
 
     python3 tools/mutate_proofs.py [PROOF.json ...] [--model FILE.safetensors] [--count 1000] [--seed 1]
 
 Without files, the made-up proofs of tests/examples.py are used. Every change is checked twice: with stale digests (always to be rejected)
-and with digests made anew. For the latter a second evaluation in ordinary floating point, which shares nothing with the checker but the
-reading of data files, decides whether the claim surely fails, surely holds, or is too close to tell. Exit code 1 if the checker
+and with new digests. For the latter a second evaluation in ordinary floating point, which shares nothing with the checker but the
+reading of data files, decides whether the claim surely fails, surely holds, or is too close to decide. Exit code 1 if the checker
 accepted a stale digest, a claim below E, or a claim that surely fails.
 """
 
@@ -185,7 +185,7 @@ def main():
             each = -(-arguments.count // len(chosen))
             code, output = checked(proof, model=model) if kind == "network" else checked(proof)
             if code:
-                sys.exit(f"error: a proof is not accepted as it stands:\n{output}")
+                sys.exit(f"error: an unchanged proof is not accepted:\n{output}")
             mutate_game(proof, each, table) if kind == "game" else mutate_network(proof, model, each, table)
     table.show()
     sys.exit(1 if table.wrong else 0)

@@ -182,7 +182,7 @@ def test_what_is_no_projection_is_refused():
     game = (lambda x, y: float(y @ A @ x), [0.2, 0.3, 0.5], [1 / 3] * 3, so.Projected(3, clip_and_normalise), so.Simplex(3))
     gradients = dict(grad_x=lambda x, y: A.T @ y, grad_y=lambda x, y: A @ x)
     for attempt in (so.solve, so.certify, so.gap, so.verify):
-        with pytest.raises(ValueError, match="the projection onto the set of x is none"):
+        with pytest.raises(ValueError, match="the projection onto the set of x is wrong"):
             attempt(*game, **gradients)
 
 

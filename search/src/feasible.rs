@@ -1,14 +1,14 @@
-//! From a step of 512 bits to one that is feasible exactly, in fractions.
+//! Conversion of a step with 512 bits into an exactly feasible step, in fractions.
 
 use crate::generate::{Block, Case, Shape};
 use crate::number::{Long, exact, fraction, power_of_two};
 use dashu_ratio::RBig;
 
-/// What an exactly feasible step gains; `None` where no such step was found.
+/// The gain of an exactly feasible step; `None` if no such step was found.
 pub fn gain(case: &Case, z: &[Vec<Long>], radius: f64) -> Option<RBig> {
     let (mut gain, mut length2) = (RBig::ZERO, RBig::ZERO);
     for (block, z) in case.blocks.iter().zip(z) {
-        // Where a cone ends at the point itself, the step 0 is left.
+        // If the set is a cone with its tip at the point, use the step 0.
         let z = repaired(block, z).or_else(|| {
             let x: Vec<RBig> = block.x.iter().map(|x| exact(*x)).collect();
             contains(&block.shape, &x).then_some(x)
@@ -23,7 +23,7 @@ pub fn gain(case: &Case, z: &[Vec<Long>], radius: f64) -> Option<RBig> {
     (length2 <= &radius * &radius).then_some(gain)
 }
 
-/// The point moved into the set exactly.
+/// The point, moved exactly into the set.
 fn repaired(block: &Block, z: &[Long]) -> Option<Vec<RBig>> {
     let mut z: Vec<RBig> = z.iter().map(fraction).collect();
     let less = RBig::ONE - fraction(&power_of_two(-220));
@@ -85,7 +85,7 @@ fn row_excess(a: &[f64], b: f64, z: &[RBig]) -> RBig {
     a.iter().zip(z).fold(-exact(b), |s, (a, z)| s + exact(*a) * z)
 }
 
-/// Whether the point is in the set, exactly.
+/// True if the point is in the set, tested exactly.
 pub fn contains(shape: &Shape, z: &[RBig]) -> bool {
     match shape {
         Shape::Free => true,
@@ -106,7 +106,7 @@ pub fn contains(shape: &Shape, z: &[RBig]) -> bool {
     }
 }
 
-/// Rows that are met up to the rounding of the search become equations.
+/// Turns rows that are tight up to the rounding of the search into equations.
 fn into_polyhedron(a: &[Vec<f64>], b: &[f64], z: Vec<RBig>) -> Option<Vec<RBig>> {
     let excess: Vec<RBig> = a.iter().zip(b).map(|(a, b)| row_excess(a, *b, &z)).collect();
     if excess.iter().all(|e| *e <= RBig::ZERO) {

@@ -58,12 +58,12 @@ impl Shape {
     }
 }
 
-/// How hard the cases are.
+/// Difficulty of the cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hardness {
     /// All scales, near-parallel rows, points on and slightly off the boundary.
     Hard,
-    /// As hard, with scales from 1e-140 to 1e140.
+    /// Same as hard, with scales from 1e-140 to 1e140.
     Wild,
     /// Numbers of moderate size and sets with closed forms.
     Mild,
@@ -77,7 +77,7 @@ impl Hardness {
 }
 
 impl Case {
-    /// Whether all numbers are finite, apart from sides of boxes that are infinite on purpose.
+    /// True if all numbers are finite, except for bounds of boxes that are infinite on purpose.
     pub fn is_finite(&self) -> bool {
         let fine = |v: &[f64]| v.iter().all(|v| v.is_finite());
         self.blocks.iter().all(|b| {
@@ -110,7 +110,7 @@ pub fn case(random: &mut Random, hardness: Hardness) -> Case {
     Case { blocks }
 }
 
-/// The size of each coordinate: all equal, or each of its own.
+/// The size of each coordinate: all equal, or all different.
 fn sizes(random: &mut Random, n: usize, hardness: Hardness) -> Vec<f64> {
     if hardness == Hardness::Mild {
         return vec![1.0; n];
@@ -149,7 +149,7 @@ fn block(random: &mut Random, kind: usize, n: usize, hardness: Hardness) -> Bloc
     Block { shape, x, g }
 }
 
-/// Slightly off: some units in the last place.
+/// Moves the point by a few units in the last place.
 fn nudged(random: &mut Random, mut x: Vec<f64>) -> Vec<f64> {
     let i = random.below(x.len());
     for _ in 0..=random.below(3) {
@@ -246,7 +246,7 @@ fn halfspace(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape, 
     (Shape::Halfspace(a, b), x)
 }
 
-/// A row whose entries have sizes of their own, and that is not 0.
+/// A non-zero row with entries of different sizes.
 fn row(random: &mut Random, sizes: &[f64], hardness: Hardness) -> Vec<f64> {
     let scale = if hardness == Hardness::Mild { 1.0 } else { random.scale(-hardness.span(), hardness.span()) };
     let fits = random.chance(0.5);
@@ -261,7 +261,7 @@ fn row(random: &mut Random, sizes: &[f64], hardness: Hardness) -> Vec<f64> {
     a
 }
 
-/// Room at a row: none, a rounding error, or a share of its size.
+/// Slack of a row: none, a rounding error, or a share of its size.
 fn slack(random: &mut Random, a: &[f64], sizes: &[f64]) -> f64 {
     let size: f64 = a.iter().zip(sizes).map(|(a, s)| (a * s).abs()).sum();
     match random.below(4) {
@@ -307,7 +307,7 @@ fn polyhedron(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape,
     let m = 1 + random.below(8);
     let a = rows(random, sizes, m, hardness);
     let mut b = Vec::new();
-    // Rounding may make the set empty or leave the point outside; mostly the right-hand sides are rounded up.
+    // Rounding may make the set empty or leave the point outside, so the right-hand sides are mostly rounded up.
     let rounded_up = random.chance(0.97);
     for row in &a {
         let at: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
@@ -323,7 +323,7 @@ fn polyhedron(random: &mut Random, sizes: &[f64], hardness: Hardness) -> (Shape,
     (Shape::Polyhedron(a, b), x)
 }
 
-/// A gradient: any, along a normal, or nearly along one.
+/// A random gradient, a normal vector, or a vector close to one.
 fn gradient(random: &mut Random, shape: &Shape, x: &[f64], hardness: Hardness) -> Vec<f64> {
     let n = x.len();
     if hardness == Hardness::Mild {

@@ -1,4 +1,5 @@
-//! Searches for false certificates: `sets` with exact arithmetic here, `stream` for formulas that `formulas.py` makes and judges.
+//! Searches for false certificates: `sets` uses exact arithmetic here, `stream` serves `formulas.py`, which makes and
+//! checks formulas.
 
 mod feasible;
 mod generate;
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what was found; fails if a claim is false or too many cases were not judged.
+/// Prints the results; fails if a claim is false or too many cases could not be checked.
 fn run_sets(arguments: &[String]) -> ExitCode {
     let (count, seed) = (option(arguments, "--count").unwrap_or(2000), option(arguments, "--seed").unwrap_or(1));
     let first = option(arguments, "--first").unwrap_or(0);
@@ -71,15 +72,15 @@ fn run_sets(arguments: &[String]) -> ExitCode {
     let without: u64 = tally.without.values().sum();
     println!("sets {} refused cases {} silent {} empty {}", tally.sets, tally.refused, tally.silent, tally.empty);
     println!("by kind {:?}", tally.kinds);
-    println!("without an exactly feasible step near the optimum {without}: {:?}", tally.without);
-    println!("bound over optimum, less 1: {}", quantiles(&mut tally.ratios, 1.0));
-    println!("bound less optimum over radius ||g||: {}", quantiles(&mut tally.losses, 0.0));
+    println!("no exactly feasible step near the optimum found {without}: {:?}", tally.without);
+    println!("bound / optimum - 1: {}", quantiles(&mut tally.ratios, 1.0));
+    println!("(bound - optimum) / (radius ||g||): {}", quantiles(&mut tally.losses, 0.0));
     println!("false claims {}, seconds {:.1}", tally.wrong.len(), started.elapsed().as_secs_f64());
     let fine = tally.wrong.is_empty() && without * 100 <= tally.sets;
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Some quantiles, each less a number.
+/// Some quantiles, each minus a number.
 fn quantiles(values: &mut [f64], less: f64) -> String {
     values.sort_by(f64::total_cmp);
     let at = |q: f64| values.get(((values.len() as f64 - 1.0) * q) as usize).copied().unwrap_or(f64::NAN) - less;

@@ -12,7 +12,7 @@ const BITS: usize = 512;
 /// A number of 512 bits.
 pub type Long = FBig<HalfEven, 2>;
 
-/// The number that a finite `f64` is, exactly.
+/// The exact value of a finite `f64`.
 pub fn long(v: f64) -> Long {
     Long::try_from(v).expect("a finite number").with_precision(BITS).value()
 }
@@ -22,7 +22,7 @@ pub fn power_of_two(k: isize) -> Long {
     Long::from_parts(IBig::ONE, k).with_precision(BITS).value()
 }
 
-/// The square root; 0 for what is not positive.
+/// The square root; 0 for numbers that are not positive.
 pub fn root(v: &Long) -> Long {
     if *v <= Long::ZERO { long(0.0) } else { v.clone().with_precision(BITS).value().sqrt() }
 }
@@ -42,7 +42,7 @@ pub fn length(v: &[Long]) -> Long {
     root(&dot(v, v))
 }
 
-/// The nearest `f64`, about.
+/// Approximately the nearest `f64`.
 pub fn short(v: &Long) -> f64 {
     v.to_f64().value()
 }
@@ -58,7 +58,7 @@ pub fn fraction(v: &Long) -> RBig {
     }
 }
 
-/// The fraction that a finite `f64` is.
+/// The exact fraction of a finite `f64`.
 pub fn exact(v: f64) -> RBig {
     RBig::try_from(v).expect("a finite number")
 }

@@ -1,13 +1,13 @@
 //! The path `s(tau) = P(x - tau g) - x` with 512 bits, and its point of length `radius`: the optimum of the certificate's problem.
 //!
-//! `n = -g - s/tau` is normal to the set at `x + s`, so that the optimum is at most `radius ||s||/tau + <n, s>`, which exceeds the gain
-//! `-<g, s>` by `||s|| (radius - ||s||)/tau`: how near the optimum is, is known.
+//! `n = -g - s/tau` is normal to the set at `x + s`, so the optimum is at most `radius ||s||/tau + <n, s>`, which
+//! exceeds the gain `-<g, s>` by `||s|| (radius - ||s||)/tau`. This bounds the distance from the optimum.
 
 use crate::generate::{Block, Case, Shape};
 use crate::number::{Long, dot, length, long, power_of_two, root, size};
 use crate::rows::{Basis, LongRows, Projector};
 
-/// How one block is projected.
+/// Projection rule of a block.
 enum Rule {
     Free,
     Box(Vec<Option<Long>>, Vec<Option<Long>>),
@@ -39,13 +39,13 @@ type Reached = (Vec<Vec<Long>>, Long);
 pub struct Step {
     /// `x + s`, block by block.
     pub z: Vec<Vec<Long>>,
-    /// What the step gains.
+    /// The gain of the step.
     pub gain: Long,
-    /// The optimum is at most this much larger.
+    /// The optimum is larger by at most this.
     pub short_by: Long,
 }
 
-/// Gains below this share of `radius ||g||` count as none.
+/// Gains below this share of `radius ||g||` count as 0.
 pub fn no_gain() -> Long {
     power_of_two(-260)
 }
@@ -113,7 +113,7 @@ fn clamp(v: Long, lower: &Option<Long>, upper: &Option<Long>) -> Long {
     }
 }
 
-/// The level that leaves the sum `total` of what is above it.
+/// The threshold above which the parts of the entries add up to `total`.
 fn level(values: &[Long], total: &Long) -> Long {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| b.cmp(a));
@@ -202,7 +202,7 @@ impl Path {
             return Some(self.step(&long(0.0), at));
         }
         let guess = if guess > 0.0 && guess.is_finite() { long(guess) } else { &self.radius / &size };
-        // A little short, so that rounding does not make the step too long.
+        // Slightly short, so that rounding does not make the step too long.
         let goal = &self.radius * (long(1.0) - power_of_two(-110));
         let enough = power_of_two(-80);
         let nothing = no_gain() * &self.radius * &size;
@@ -236,7 +236,7 @@ impl Path {
     }
 }
 
-/// Where to look next between two places: the secant, every third time the middle.
+/// The next place between two: the secant's root, every third time the middle.
 fn inner(round: usize, (l, at_l): (&Long, &Long), (h, at_h): (&Long, &Long), goal: &Long) -> Long {
     let width = h - l;
     if round % 3 == 2 {
@@ -247,7 +247,7 @@ fn inner(round: usize, (l, at_l): (&Long, &Long), (h, at_h): (&Long, &Long), goa
         return l + width * long(0.5);
     }
     let share = (goal - at_l) / rise;
-    // Alternately a little to either side of the secant's root, so that both ends move.
+    // Alternately slightly to either side of the secant's root, so that both ends move.
     let nudge = if round.is_multiple_of(3) { long(1.0) - power_of_two(-20) } else { long(1.0) + power_of_two(-20) };
     let share = share * nudge;
     let share = if share > long(1.0) { long(0.999) } else { share };

@@ -20,13 +20,13 @@ impl LongRows {
         }
     }
 
-    /// How far row `i` is violated by `z`.
+    /// The violation of row `i` at `z`.
     pub fn excess(&self, i: usize, z: &[Long]) -> Long {
         dot(&self.a[i], z) - &self.b[i]
     }
 }
 
-/// An orthonormal basis of the span of some rows, and how it is made of them.
+/// An orthonormal basis of the span of some rows, and its coefficients in terms of these rows.
 #[derive(Debug, Clone)]
 pub struct Basis {
     rows: Vec<usize>,
@@ -37,7 +37,8 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Of the rows given. A row that depends on the ones before it is skipped if `skip` is set, or else there is no basis.
+    /// The basis of the given rows. A row that depends on earlier ones is skipped if `skip` is set; otherwise there is
+    /// no basis.
     pub fn new(rows: &LongRows, which: &[usize], skip: bool) -> Option<Self> {
         let mut basis = Self { rows: Vec::new(), q: Vec::new(), d: Vec::new(), made: Vec::new() };
         for &i in which {
@@ -85,7 +86,7 @@ impl Basis {
     }
 }
 
-/// The projection onto a polyhedron by the right active set, which is searched and remembered.
+/// The projection onto a polyhedron by a search for the right active set, which is kept for the next call.
 #[derive(Debug)]
 pub struct Projector {
     rows: LongRows,
@@ -95,7 +96,7 @@ pub struct Projector {
 }
 
 impl Projector {
-    /// For the rows, with a first guess of the active set as bits.
+    /// A projector for the rows, with a first guess of the active set as bits.
     pub fn new(rows: LongRows, guess: usize) -> Self {
         let sizes = rows.a.iter().map(|a| length(a)).collect();
         let bases = vec![None; 1 << rows.b.len()];

@@ -1,4 +1,4 @@
-//! The search over sets: claimed bounds against exactly feasible steps.
+//! The search over sets: compares claimed bounds with exactly feasible steps.
 
 use crate::feasible;
 use crate::generate::{Block, Case, Hardness, Shape, case};
@@ -9,7 +9,7 @@ use standoff::sets::Matrix;
 use standoff::{Error, Game, Multiplier, Need, Point, Set, certify::evidence};
 use std::collections::BTreeMap;
 
-/// A linear function of both players: the gradients are exact.
+/// A game that is linear in both players, so the gradients are exact.
 struct Linear {
     x_set: Set<f64>,
     y_set: Set<f64>,
@@ -64,24 +64,24 @@ fn set(case: &Case) -> Result<Set<f64>, Error> {
     if parts.len() == 1 { Ok(parts.remove(0)) } else { Set::product(parts) }
 }
 
-/// What was counted.
+/// Counts of a search.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Sets with a bound.
     pub sets: u64,
     /// Sets that the library refuses.
     pub refused: u64,
-    /// Claims below the truth.
+    /// Claims below the true value.
     pub wrong: Vec<String>,
-    /// Sets without an exactly feasible step near the optimum, by kind.
+    /// Sets for which no exactly feasible step near the optimum was found, by kind.
     pub without: BTreeMap<String, u64>,
     /// Sets whose equations contradict each other, exactly.
     pub empty: u64,
-    /// Bounds that are NaN.
+    /// Number of bounds that are NaN.
     pub silent: u64,
-    /// Bounds over the optimum.
+    /// Bounds divided by the optimum.
     pub ratios: Vec<f64>,
-    /// Bound less optimum, as a share of `radius ||g||`.
+    /// Bound minus optimum, as a share of `radius ||g||`.
     pub losses: Vec<f64>,
     /// Sets by kind.
     pub kinds: BTreeMap<String, u64>,
@@ -97,7 +97,7 @@ struct Claimed<'c> {
 }
 
 impl Claimed<'_> {
-    /// Where on the path the multipliers were found: `||g + n|| = radius/tau`.
+    /// The path parameter of the multipliers: `||g + n|| = radius/tau`.
     fn tau(&self) -> f64 {
         let mut sum = 0.0;
         for (block, multiplier) in self.case.blocks.iter().zip(self.multipliers) {
@@ -156,7 +156,7 @@ impl Claimed<'_> {
             .iter()
             .all(|b| feasible::contains(&b.shape, &b.x.iter().map(|x| exact(*x)).collect::<Vec<_>>()));
         let far = fraction(&(distance.clone() * (power_of_two(0) - power_of_two(-200))));
-        // What is wrong about `outside`: a distance that is too small, or 0 for a point that is not inside.
+        // `outside` is wrong if the distance is too small, or 0 for a point that is not inside.
         let far_enough = distance > power_of_two(-300) * path.size();
         let too_small = self.outside == 0.0 || self.outside.is_finite() && far_enough && exact(self.outside) < far;
         let too_near = !inside && self.outside.is_finite() && too_small;
@@ -174,7 +174,7 @@ impl Claimed<'_> {
             return;
         }
         if distance > crate::number::long(self.radius) {
-            // No step of the set is short enough.
+            // No step in the set is short enough.
             tally.empty += 1;
             return;
         }
@@ -217,7 +217,7 @@ impl Claimed<'_> {
         }
     }
 
-    /// Whether the equations of an affine set have no solution at all.
+    /// True if the equations of an affine set have no solution.
     fn contradicts(&self) -> bool {
         self.case.blocks.iter().any(|b| match &b.shape {
             Shape::Affine(..) => feasible::nearest(&b.shape, &b.x).is_none(),
@@ -252,7 +252,8 @@ fn one(seed: u64, index: u64, hardness: Hardness, shave: f64, tally: &mut Tally)
     }
 }
 
-/// Cases of a seed. Every claimed bound is made smaller by the share `shave`: 0, or more to see that the search notices.
+/// Checks the cases of a seed. Every claimed bound is reduced by the share `shave`: 0, or more to test that the search
+/// finds false claims.
 pub fn range(seed: u64, cases: std::ops::Range<u64>, hardness: Hardness, shave: f64) -> Tally {
     let from = cases.start;
     let mut tally = Tally::default();

@@ -1,4 +1,5 @@
-//! Certificates of games that arrive as JSON lines on standard input, for the search over formulas: one answer per line.
+//! Certificates of games that are read as JSON lines from standard input, one answer per line; used by the search over
+//! formulas.
 
 use serde_json::{Value, json};
 use standoff::certify::evidence;
@@ -11,7 +12,7 @@ fn numbers(v: &Value) -> Vec<f64> {
     v.as_array().map(|list| list.iter().filter_map(Value::as_f64).collect()).unwrap_or_default()
 }
 
-/// Both ends as text: JSON has no infinity.
+/// Both ends as text, because JSON has no infinity.
 fn ends(e: &Enclosure) -> Value {
     json!([format!("{:e}", e.lower()), format!("{:e}", e.upper())])
 }
@@ -42,7 +43,7 @@ fn certified(request: &Value) -> Result<Value, String> {
     Ok(out)
 }
 
-/// How a run with default settings ends, and what is measured and proven at its end.
+/// The end of a run with default settings, with its measured and its proven bounds.
 fn solved(request: &Value) -> Result<Value, String> {
     let mut game = read(request["toml"].as_str().unwrap_or_default())?;
     let start = game.start();

@@ -1,4 +1,4 @@
-//! What a certification of a candidate costs, compared with a value and both gradients.
+//! Cost of certifying a candidate, relative to a value and both gradients.
 
 use standoff::certify::{evidence, evidence_for};
 use standoff::enclosure::{Precision, Slopes};
@@ -6,7 +6,7 @@ use standoff::formula::FormulaGame;
 use standoff::{Game, Need, Point};
 use std::time::Instant;
 
-/// The least of some timings, in seconds.
+/// The smallest of some timings, in seconds.
 fn seconds(mut work: impl FnMut(usize)) -> f64 {
     let mut least = f64::INFINITY;
     let mut spent = 0.0;
@@ -27,7 +27,7 @@ fn report(name: &str, game: &mut FormulaGame, point: &Point<f64>) {
     let (mut gx, mut gy) = (point.x.clone(), point.y.clone());
     let mut moved = point.x.clone();
     let gradient = seconds(|round| {
-        // A game knows a point again; the last digit changes that.
+        // A game caches a point; changing the last digit avoids that.
         moved[0] = if round % 2 == 0 { point.x[0].next_up() } else { point.x[0] };
         game.fix(&moved, Need::Gradients);
         game.grad_x(&point.y, &mut gx);
@@ -63,7 +63,7 @@ fn npy(rows: usize, cols: usize, entry: impl Fn(usize) -> f64) -> Vec<u8> {
     out
 }
 
-/// The games in the files, then a logistic loss of `rows` samples with 200 features.
+/// Times the games in the files, then a logistic loss of `rows` samples with 200 features.
 pub fn run(files: &[String], rows: usize) -> Result<(), String> {
     for file in files {
         let text = std::fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;

@@ -81,7 +81,7 @@ def without_zeros(lo, hi, e):
     return lo >> zeros, hi >> zeros, e + zeros if lo or hi else 0
 
 def exact(number):
-    """A float or a whole number as it is."""
+    """The exact value of a float or a whole number."""
     numerator, denominator = number.as_integer_ratio()
     return Enclosure(numerator, numerator, 1 - denominator.bit_length())
 

@@ -233,7 +233,7 @@ class Evaluation:
                 adjoints[k] = [a + b for a, b in zip(adjoints[k], parts)] if k in adjoints else parts
         return result
     def parts(self, node, adjoint, args):
-        """What a node passes on to its arguments: pairs of an argument and a list."""
+        """The adjoints that a node passes to its arguments: pairs of an argument and a list."""
         op, first = node.op, args[0]
         if op == "@":
             n, k, m = self.sizes(node)

@@ -41,7 +41,7 @@ def read_csv(content):
     return [float(field) for field in chain(*rows)], tuple(n for n in (len(rows), len(rows[0])) if n > 1)
 
 def read_numbers(value, files, data):
-    """Numbers as they may stand in a game file, as a flat list and its shape."""
+    """Numbers of a game file, as a flat list and its shape."""
     if isinstance(value, dict) and list(value) == ["file"]:
         value, data = value["file"], {}
     if isinstance(value, str):
@@ -143,7 +143,7 @@ class Variable:
 
 def squares(values): return sum((power(v, 2) for v in values), ZERO)
 def simplex_distance_squared(x, scale):
-    """The projection takes t from every entry and cuts at 0."""
+    """The projection subtracts t from every entry and clips at 0."""
     partial, t = Fraction(0), Fraction(0)
     for count, v in enumerate(sorted(x, reverse=True), 1):
         partial += v
@@ -162,7 +162,7 @@ class Game:
             raise Unreadable("a player has no variable, or a part of the game is not a table")
         listed = [*least, *most, *data, *define]
         if len({*listed, *FUNCTIONS, *CONSTANTS}) < len(listed + [*FUNCTIONS, *CONSTANTS]) or not all(re.fullmatch(r"[^\W\d]\w*", n) for n in listed):
-            raise Unreadable("a name stands twice, or is reserved, or is not a name")
+            raise Unreadable("a name occurs twice, is reserved, or is not a valid name")
         data = {name: read_numbers(value, files, {}) for name, value in data.items()}
         numbers = lambda value: read_numbers(value, files, data)
         self.variables = [Variable(name, k, entry, numbers) for k, part in ((1, least), (2, most)) for name, entry in part.items()]
@@ -174,7 +174,7 @@ class Game:
         unreadable_if(graph.shape(names[""]), "the objective is not a number")
         self.evaluation = Evaluation(graph, names[""])
     def place(self, point, multipliers, slopes):
-        """Takes a point with its multipliers and slopes, all as lists per player, after looking at their lengths."""
+        """Takes a point with its multipliers and slopes, all as lists per player, after checking their lengths."""
         self.parts, self.slopes = [], [self.allowed(part) for part in slopes]
         for player, (numbers, given) in enumerate(zip(point, multipliers), 1):
             variables = [v for v in self.variables if v.player == player]

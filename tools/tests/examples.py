@@ -48,7 +48,7 @@ def example(name):
 
 
 def bounds(proof):
-    """The bounds that the checker prints, whatever the claims are."""
+    """The bounds that the checker prints, for any claims."""
     generous = json.loads(json.dumps(proof))
     generous["claim"].update(X=1e6, Y=1e6)
     code, output = checked(sealed(generous))

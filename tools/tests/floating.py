@@ -201,7 +201,7 @@ class FloatGame:
         return [sum(m * row[i] for m, row in zip(n, rows)) for i in range(size)], sum(m * s for m, s in zip(n, slack)), outside
 
     def verdict(self):
-        """Whether the claims surely fail, surely hold, or are too close to tell."""
+        """The verdict: the claims surely fail, surely hold, or are too close to decide."""
         verdicts = []
         for player, claim in (("x", "X"), ("y", "Y")):
             numbers, normals, total, outside = list(self.proof["point"][player]), [], 0.0, 0.0

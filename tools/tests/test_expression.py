@@ -1,4 +1,4 @@
-"""What expressions mean, and their derivatives."""
+"""The meaning of expressions, and their derivatives."""
 
 import unittest
 from fractions import Fraction

@@ -198,7 +198,7 @@ GOOD = game_proof(toml("x^2/2 + x*y - y^2", "lower = -1\nupper = 1"), [0.5], [0.
 
 class Hostile(unittest.TestCase):
     def changed(self, code, **changes):
-        """Changes by path, as in point__x=[...], with digests made anew."""
+        """Changes by path, as in point__x=[...], with new digests."""
         proof = json.loads(json.dumps(GOOD))
         for path, value in changes.items():
             *way, last = path.split("__")
@@ -208,7 +208,7 @@ class Hostile(unittest.TestCase):
             part[last] = value
         try:
             proof = sealed(proof)
-        except Exception:  # what cannot be sealed stays as it is
+        except Exception:  # a proof that cannot be sealed stays unchanged
             pass
         got, output = checked(proof)
         self.assertEqual(got, code, (changes, output))

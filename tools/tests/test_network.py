@@ -146,7 +146,7 @@ class Networks(unittest.TestCase):
         self.assertEqual(checked(proof, model=self.model)[0], 1)
         code, output = checked(proof, "--images", "1", model=self.model)
         self.assertEqual(code, 0)
-        self.assertIn("1 not looked at", output)
+        self.assertIn("1 not checked", output)
 
     def test_stale_digests_are_rejected(self):
         good = network_proof(self.model, [(self.pixels, 0, self.claims)], 0.05)

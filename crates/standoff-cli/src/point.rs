@@ -9,6 +9,7 @@ use standoff::Point;
 use crate::files;
 use crate::layout::Layout;
 use crate::source::Source;
+use standoff_train::document;
 
 /// A result file, read but not believed.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ impl PointFile {
         let name = files::name(path);
         let text = files::text(path, "a result in JSON")?;
         let content = serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))?;
+        document::SOLVE.check(&content).with_context(|| format!("{name} cannot be used"))?;
         Ok(Self { name, content })
     }
 

@@ -4,7 +4,8 @@ use safetensors::{Dtype, SafeTensors};
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff::{Point, Training};
-use standoff_nn::fair::{Batching, GroupGame, Grouped};
+use standoff_nn::data::{Batching, Dataset};
+use standoff_nn::fair::GroupGame;
 use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,10 +105,11 @@ impl Golden {
         }
     }
 
-    fn grouped(&self) -> Arc<Grouped> {
+    fn grouped(&self) -> Arc<Dataset> {
         let groups: usize = self.facts["groups"].parse().expect("a number");
         let (labels, group) = (self.bytes["labels"].clone(), &self.bytes["groups"]);
-        Arc::new(Grouped::bytes(self.pixels.clone(), self.scale, self.input(), labels, group, groups).expect("groups"))
+        let data = Dataset::bytes(self.pixels.clone(), self.scale, self.input(), labels).expect("data");
+        Arc::new(data.grouped(group, groups).expect("groups"))
     }
 }
 
@@ -161,14 +163,14 @@ fn ten_steps_of_sgd_and_adam_end_where_those_of_pytorch_do() {
     for name in NAMES {
         let golden = Golden::open(name);
         let data = golden.grouped();
-        let groups = data.groups();
         let rate: f64 = golden.facts["sgd"].parse().expect("a rate");
         let sgd = Recipe::sgd(
             SgdOptions { momentum: 0.9, ..SgdOptions::default() },
             Schedule::new(&[(10, rate)]).expect("steps"),
         );
         let adam = Recipe::adam(AdamOptions::default(), Schedule::new(&[(10, 1e-3)]).expect("steps"));
-        let shares: Vec<f32> = (0..groups).map(|g| data.group(g).len() as f32 / data.len() as f32).collect();
+        let sizes = data.groups().sizes();
+        let shares: Vec<f32> = sizes.iter().map(|&size| size as f32 / data.len() as f32).collect();
         for (game_name, reply) in [("minmax", Reply::Exact { lambda: 0.1 }), ("mean", Reply::Held)] {
             for (rule, recipe, bound) in [("sgd", &sgd, 1e-5), ("adam", &adam, 1e-4)] {
                 let mut game = GroupGame::new(&golden.model, data.clone(), Batching::Whole, 1).expect("a game");

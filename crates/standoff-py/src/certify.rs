@@ -10,10 +10,10 @@ use standoff::{Certificate, Claim, Constants, Error, Game, Gap, Point, Verdict, 
 use crate::measures::measures_dictionary;
 use crate::result::bounds;
 
-/// Coordinates of each player whose derivative is compared: as many as the command compares.
+/// Coordinates of each player whose derivative is compared with a central difference; the command uses the same number.
 const COMPARED: usize = 200;
 
-/// What is wanted of a certificate.
+/// Options of a certificate.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct CertifyRequest {
@@ -24,7 +24,7 @@ pub(crate) struct CertifyRequest {
     pub(crate) grad_error: Option<f64>,
 }
 
-/// A certificate of a point, with what was measured beside it.
+/// A certificate of a point and its further measures.
 pub(crate) struct Certified {
     value: f64,
     certificate: Certificate,
@@ -32,7 +32,7 @@ pub(crate) struct Certified {
     measures: Measures,
 }
 
-/// What is claimed of a point.
+/// A claim about a point.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct VerifyRequest {
@@ -43,7 +43,7 @@ pub(crate) struct VerifyRequest {
     pub(crate) grad_error: Option<f64>,
 }
 
-/// Measures a point. One outside its set has no gap: even where a gradient is zero, it is no equilibrium.
+/// Certifies a point. The gap of a point outside its set is unknown, even where the gradient is zero.
 pub(crate) fn certified(
     game: &mut dyn Game<Real = f64>,
     z: &Point<f64>,
@@ -77,7 +77,7 @@ impl Certified {
     }
 }
 
-/// Compares a claim with what the library finds.
+/// Checks a claim by computing everything again.
 pub(crate) fn verified(
     game: &mut dyn Game<Real = f64>,
     z: &Point<f64>,

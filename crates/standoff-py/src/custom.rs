@@ -14,13 +14,14 @@ use crate::precision::unit_of;
 /// Rounding units in the error of a projection that was computed with `float32`.
 const ROUNDINGS: f64 = 8.0;
 
-/// The function, and the first exception that it raised: a projection cannot fail, so everything is NaN until somebody asks.
+/// The Python function and the first exception that it raised. `ConvexSet::project` cannot fail, so a projection that raised is NaN
+/// and the caller collects the exception with `take`.
 pub(crate) struct Custom {
     pub(crate) dim: usize,
     pub(crate) project: Py<PyAny>,
-    /// The user's word on the distance between two points; infinite if there is none.
+    /// Upper bound of the distance between two points, stated by the user; infinite if not stated.
     pub(crate) diameter: f64,
-    /// The user's word on how far a projection may be from the nearest point.
+    /// Upper bound of the distance of a projection from the nearest point, stated by the user.
     pub(crate) accuracy: f64,
     /// The bits of the largest rounding error of a projection that was returned as `float32`; 0 for `float64`.
     rounding: AtomicU64,
@@ -51,7 +52,7 @@ impl Custom {
         }
     }
 
-    /// The exception, if there was one.
+    /// Takes the exception, if there was one.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -75,7 +76,7 @@ impl Custom {
     }
 }
 
-/// What the solver sees of it.
+/// The set as the solver uses it.
 #[derive(Debug)]
 pub(crate) struct Projected(pub(crate) std::sync::Arc<Custom>);
 
@@ -91,7 +92,7 @@ impl ConvexSet<f64> for Projected {
         }
     }
 
-    /// Nobody knows: the certificate is bracketed by projections.
+    /// No closed form is known, so the certificate is bracketed by projections.
     fn minimise_linear(&self, _: &[f64], _: &mut [f64]) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Data as the command reads it: CSV tables, divided and prepared, and IDX images.
+//! Data read as the command reads it: CSV tables, split and encoded, and IDX images.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use standoff_nn::data::{ImageSet, Preprocessing, Sheet, Table, TableData, TableO
 
 use crate::progress::refuse;
 
-/// How a table is read and divided.
+/// Options for reading and splitting a table.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Wish {
+pub(crate) struct TableRequest {
     label: String,
     group: Vec<String>,
     features: Vec<String>,
@@ -39,19 +39,19 @@ fn named(all: &Bound<'_, PyDict>, preprocessing: &Preprocessing, warnings: Vec<S
     all.set_item("warnings", warnings)
 }
 
-/// Reads, divides and prepares a CSV file: the training part, the test part, and what they are called.
+/// Reads, splits and encodes a CSV file: training part, test part and names.
 #[pyfunction]
-pub(crate) fn table_read(py: Python<'_>, path: PathBuf, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn table_read(py: Python<'_>, path: PathBuf, request: TableRequest) -> PyResult<Bound<'_, PyDict>> {
     let data = py.detach(|| {
-        let sheet = Sheet::open(&path, wish.header)?;
+        let sheet = Sheet::open(&path, request.header)?;
         let options = TableOptions {
-            label: wish.label,
-            groups: wish.group,
-            features: (!wish.features.is_empty()).then_some(wish.features),
-            categorical: wish.categorical,
-            test: wish.test,
+            label: request.label,
+            groups: request.group,
+            features: (!request.features.is_empty()).then_some(request.features),
+            categorical: request.categorical,
+            test: request.test,
             validation: 0.0,
-            seed: wish.seed,
+            seed: request.seed,
         };
         TableData::new(&sheet, &options)
     });
@@ -62,7 +62,7 @@ pub(crate) fn table_read(py: Python<'_>, path: PathBuf, wish: Wish) -> PyResult<
     Ok(all)
 }
 
-/// Prepares a CSV file as another one was; labels and groups are empty where it has no column of them.
+/// Encodes a CSV file by the preprocessing of another; labels and groups are empty if it has no such columns.
 #[pyfunction]
 pub(crate) fn table_prepare<'py>(py: Python<'py>, path: PathBuf, preprocessing: &str) -> PyResult<Bound<'py, PyDict>> {
     let preprocessing: Preprocessing = serde_json::from_str(preprocessing).map_err(refuse)?;

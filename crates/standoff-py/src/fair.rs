@@ -4,7 +4,8 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods}
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff_nn::Shape;
-use standoff_nn::fair::{Grouped, Method};
+use standoff_nn::data::Dataset;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::lambda::Lambda;
 use standoff_train::fair::results::RunResult;
@@ -41,7 +42,7 @@ impl Options {
             model: self.model.clone(),
             outputs: self.classes,
             biases: "zero".to_owned(),
-            methods: vec![Method::named(&self.method).map_err(refuse)?],
+            methods: vec![FairMethod::named(&self.method).map_err(refuse)?],
             lambda: Lambda::Given(self.lam),
             dro_rate: self.dro_rate,
             tilt: self.tilt,
@@ -66,7 +67,8 @@ pub(crate) fn fair_train<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (input, features) = (Shape::vector(x.shape()[1]), x.as_slice()?.to_vec());
     let labels = labels.as_slice()?.to_vec();
-    let data = Grouped::floats(features, input, labels, groups.as_slice()?, options.groups).map_err(refuse)?;
+    let data = Dataset::floats(features, input, labels).map_err(refuse)?;
+    let data = data.grouped(groups.as_slice()?, options.groups).map_err(refuse)?;
     let (network, trained) = py.detach(|| fitted(data, &options))?;
     let Finished { weights, metrics, .. } = trained;
     let all = PyDict::new(py);
@@ -81,7 +83,7 @@ pub(crate) fn fair_train<'py>(
 }
 
 /// The description of the network, and what training leaves.
-fn fitted(train_part: Grouped, options: &Options) -> PyResult<(String, Finished<FairMetrics, RunResult>)> {
+fn fitted(train_part: Dataset, options: &Options) -> PyResult<(String, Finished<FairMetrics, RunResult>)> {
     let config = options.config()?;
     let numbered = |n: usize| (0..n).map(|i| i.to_string()).collect();
     let data = FairData {

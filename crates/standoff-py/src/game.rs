@@ -1,47 +1,44 @@
-//! A game that Python holds: its own functions, a file, or one of the zoo. Solving, certifying, evaluating.
+//! A game that Python holds: Python functions, a file, or one of the zoo; its evaluation, certificates and checks.
 
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff::check::derivatives;
-use standoff::curvature::{CurvatureReport, CurvatureSettings, look};
 use standoff::error::nearest;
 use standoff::estimate::estimate;
 use standoff::formula::FormulaGame;
-use standoff::measures::{Assumptions, Measures, measure};
-use standoff::{CONSTANTS, Constants, Error, Game, Need, Point, Settings, Solution, StopReason, solve_with, zoo};
+use standoff::{CONSTANTS, Constants, Error, Game, Need, Point, zoo};
 use standoff_nn::input::open_numbers;
 
 use crate::bad_input;
 use crate::certify::{CertifyRequest, VerifyRequest, certified, verdict_dictionary, verified};
 use crate::custom::Custom;
 use crate::functions::{Blueprint, Callables};
-use crate::measures::{curvature_dictionary, measures_dictionary};
-use crate::options::Options;
+use crate::options::SolveOptions;
 use crate::precision::name_of;
-use crate::result::{Listener, dictionary};
-use crate::sets::PySet;
-use crate::watch::{Attentive, Watch};
+use crate::sets::{PySet, Vector};
+use crate::watch::{InterruptibleGame, Watch};
 
-/// Points looked at for estimated constants: as many as the command looks at.
+mod solve;
+
+/// Points at which constants are estimated; the command uses the same number.
 const SAMPLES: u64 = 100;
-/// Coordinates of each player that are compared with central differences.
+/// Coordinates of each player whose derivatives are compared with central differences.
 const COMPARED: usize = 200;
 
-type Vector<'py> = PyReadonlyArray1<'py, f64>;
 type Shared = Box<dyn Game<Real = f64> + Send>;
-/// A start or an answer, as two arrays.
+/// A pair as two arrays.
 type Arrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// f and its two gradients.
 type Evaluated<'py> = (f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// A game, which one run at a time may play.
+/// A game; one run at a time may use it.
 #[pyclass(name = "Game", module = "standoff._core", frozen)]
 pub(crate) struct PyGame {
     game: Mutex<Shared>,
@@ -50,18 +47,18 @@ pub(crate) struct PyGame {
     start: Option<Point<f64>>,
     constants: Option<Constants>,
     answers: Vec<Point<f64>>,
-    /// Whether the game bounds the errors of its gradients itself.
+    /// True for a formula game, which bounds the errors of its gradients itself.
     encloses: bool,
-    /// Whether a gradient is made of differences of f, each as dear as many values.
+    /// True if a gradient is computed by differences of f, which takes many values.
     by_differences: bool,
     notes: Notes,
-    /// Sets that are functions of Python's, which may raise too.
+    /// Sets whose projections are Python functions, which may raise.
     pub(crate) customs: Vec<Arc<Custom>>,
-    /// Of a game of Python functions: how to make it once more, for a race.
+    /// The parts of a game of Python functions, from which a race builds further copies.
     pub(crate) blueprint: Option<Arc<Blueprint>>,
 }
 
-/// What a game says of itself.
+/// The name, description and warnings of a game.
 #[derive(Default)]
 struct Notes {
     name: Option<String>,
@@ -81,16 +78,16 @@ impl PyGame {
     fn lock(&self) -> PyResult<MutexGuard<'_, Shared>> {
         match self.game.try_lock() {
             Ok(game) => Ok(game),
-            // Every run fixes its own x before it asks for anything: what a panic left behind is never read.
+            // Every run fixes its own x first, so the state left by a panic is never read.
             Err(TryLockError::Poisoned(left)) => Ok(left.into_inner()),
             Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
-                "this game is being played: wait for the end, or make a second one for another run",
+                "this game is in use by another run: wait until it ends, or make a second game",
             )),
         }
     }
 
-    /// The two arrays as a pair, after their lengths were compared with the game's. The arrays are let go: the user's functions
-    /// may do with them what they like.
+    /// The two arrays as a pair, after checking their lengths. The arrays are copied and released, so that functions of the user may
+    /// change them.
     fn point(&self, x: Vector<'_>, y: Vector<'_>) -> PyResult<Point<f64>> {
         let (x, y) = (x.as_slice()?, y.as_slice()?);
         for (player, got, want) in [("x", x.len(), self.dims[0]), ("y", y.len(), self.dims[1])] {
@@ -101,22 +98,22 @@ impl PyGame {
         Ok(Point::new(x, y))
     }
 
-    /// Runs `task` on the game with the lock released, then raises what was kept.
+    /// Runs `task` on the game with the interpreter's lock released, then raises the exception of a Python function, if there was one.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
         grad_error: Option<f64>,
-        task: impl Send + FnOnce(&mut Attentive<'_>) -> T,
+        task: impl Send + FnOnce(&mut InterruptibleGame<'_>) -> T,
     ) -> PyResult<T> {
         let grad_error = self.stated(grad_error)?;
         let mut guard = self.lock()?;
         let game = &mut **guard;
         self.watch.begin();
-        let done = py.detach(|| task(&mut Attentive::new(game, &self.watch).stating(grad_error)));
+        let done = py.detach(|| task(&mut InterruptibleGame::new(game, &self.watch).with_grad_error(grad_error)));
         self.raised().map_or(Ok(done), Err)
     }
 
-    /// The user's bound of the errors of the gradients, checked; a game that bounds them itself needs none.
+    /// Checks the bound of the gradient errors that the user states; it is ignored by games that compute their own.
     fn stated(&self, grad_error: Option<f64>) -> PyResult<Option<f64>> {
         if let Some(value) = grad_error.filter(|e| !(*e >= 0.0 && e.is_finite())) {
             let want = "zero or a positive number";
@@ -171,7 +168,7 @@ impl PyGame {
         Ok(Self { start: Some(made.start), constants: made.constants, answers, notes, ..plain })
     }
 
-    /// A game written as text; data files are looked for in `folder`. 0 threads: one per core.
+    /// A formula game from text; data files are read from `folder`. `threads` = 0 means one per core.
     #[staticmethod]
     fn toml(text: &str, folder: PathBuf, threads: usize) -> PyResult<Self> {
         let mut open = |name: &str| match open_numbers(&folder.join(name)) {
@@ -209,19 +206,19 @@ impl PyGame {
         self.notes.warnings.clone()
     }
 
-    /// Whether it bounds the errors of its gradients itself.
+    /// True for a formula game, which bounds the errors of its gradients itself.
     #[getter]
     fn encloses(&self) -> bool {
         self.encloses
     }
 
-    /// Whether it is a game of Python functions.
+    /// True for a game of Python functions.
     #[getter]
     fn functions_of_python(&self) -> bool {
         self.blueprint.is_some()
     }
 
-    /// The dtype that its functions returned, if it has fewer digits than `float64`.
+    /// The dtype of the results of its functions, if it has fewer digits than `float64`.
     #[getter]
     fn low_precision(&self) -> Option<&'static str> {
         name_of(self.watch.unit())
@@ -238,7 +235,7 @@ impl PyGame {
         self.constants.as_ref().map(|c| constants_dictionary(py, c)).transpose()
     }
 
-    /// Looks at a game before it is solved: gradients against central differences, and constants by sampling.
+    /// Checks a game before it is solved: compares gradients with central differences and estimates constants by sampling.
     fn check<'py>(&self, py: Python<'py>, x: Vector<'_>, y: Vector<'_>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
         let z = self.point(x, y)?;
         let (slopes, found) = self.with(py, None, |game| {
@@ -266,7 +263,7 @@ impl PyGame {
         Ok((value, PyArray1::from_vec(py, gx), PyArray1::from_vec(py, gy)))
     }
 
-    /// Measures any point.
+    /// Certifies a point.
     fn certify<'py>(
         &self,
         py: Python<'py>,
@@ -279,7 +276,7 @@ impl PyGame {
         found.map_err(bad_input)?.dictionary(py)
     }
 
-    /// Compares a claim about a point with the game.
+    /// Verifies a claim about a point.
     fn verify<'py>(
         &self,
         py: Python<'py>,
@@ -292,101 +289,27 @@ impl PyGame {
         verdict_dictionary(py, &verdict.map_err(bad_input)?)
     }
 
-    /// Plays the game.
+    /// Solves the game.
     fn solve<'py>(
         &self,
         py: Python<'py>,
         x: Vector<'_>,
         y: Vector<'_>,
-        options: Options,
+        options: SolveOptions,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let start = self.point(x, y)?;
-        let grad_error = self.stated(options.grad_error)?;
-        let mut guard = self.lock()?;
-        let game = &mut **guard;
-        self.watch.begin();
-        let mut constants = self.constants;
-        if options.estimate {
-            let sampled = py.detach(|| estimate(&mut Attentive::new(game, &self.watch), &start, SAMPLES, options.seed));
-            if let Some(error) = self.raised() {
-                return Err(error);
-            }
-            constants = Some(sampled.constants);
-        }
-        let constants = options.over(constants)?;
-        let mut settings = options.settings(constants)?;
-        settings.interrupt = Some(self.watch.flag());
-        let mut listener = Listener { records: Vec::new(), callback: options.callback.as_ref(), watch: &self.watch };
-        let solved = py.detach(|| {
-            let mut game = Attentive::new(game, &self.watch).stating(grad_error);
-            play(&mut game, &start, &settings, &mut listener)
-        });
-        let solution = self.judge(py, solved)?;
-        let calls = self.watch.calls();
-        let assumed = Assumptions { constants, mu_x: options.mu_x };
-        let settings = options.look(&solution, self.by_differences);
-        let mut asked = Attentive::new(game, &self.watch).stating(grad_error);
-        let (measures, seen) = self.looked_at(py, &mut asked, &solution, (&assumed, settings));
-        let all = dictionary(py, solution, &listener.records, calls)?;
-        all.set_item("measures", measures.map(|m| measures_dictionary(py, &m)).transpose()?)?;
-        all.set_item("curvature", seen.map(|seen| curvature_dictionary(py, &seen)).transpose()?)?;
-        Ok(all)
+        self.solved(py, &self.point(x, y)?, &options)
     }
 }
 
 impl PyGame {
-    /// What is measured after a run. The run is over: an exception here costs the measures, not the result.
-    fn looked_at(
-        &self,
-        py: Python<'_>,
-        game: &mut Attentive<'_>,
-        solution: &Solution<f64>,
-        (assumed, settings): (&Assumptions, Option<CurvatureSettings>),
-    ) -> (Option<Measures>, Option<CurvatureReport>) {
-        if solution.reason == StopReason::Interrupted {
-            return (None, None);
-        }
-        self.watch.begin();
-        let measures = py.detach(|| measure(game, &solution.point, &solution.certificate, assumed));
-        let measures = self.raised().is_none().then_some(measures);
-        self.watch.begin();
-        let seen = settings.map(|settings| py.detach(|| look(game, &solution.point, &settings)));
-        (measures, seen.filter(|_| self.raised().is_none()))
-    }
-
-    /// What a function of Python's raised: one of the game's, or the projection of a set.
+    /// The exception of a Python function, if one raised: a function of the game, or the projection of a set.
     fn raised(&self) -> Option<PyErr> {
         let set = self.customs.iter().find_map(|custom| custom.take());
         self.watch.take().or(set)
     }
-
-    /// The user's exception is raised as it was; Ctrl-C hands back the best point, if there is one.
-    fn judge(&self, py: Python<'_>, solved: Result<Solution<f64>, Error>) -> PyResult<Solution<f64>> {
-        match (self.raised(), solved) {
-            (None, solved) => solved.map_err(bad_input),
-            (Some(error), Ok(solution))
-                if error.is_instance_of::<PyKeyboardInterrupt>(py) && solution.value.is_finite() =>
-            {
-                // It may have converged at the very moment.
-                let done = solution.reason == StopReason::Converged;
-                Ok(Solution { reason: if done { solution.reason } else { StopReason::Interrupted }, ..solution })
-            }
-            (Some(error), _) => Err(error),
-        }
-    }
 }
 
-fn play(
-    game: &mut Attentive<'_>,
-    start: &Point<f64>,
-    settings: &Settings,
-    listener: &mut Listener<'_>,
-) -> Result<Solution<f64>, Error> {
-    let mut method = settings.build(game)?;
-    solve_with(game, start, method.as_mut(), settings, listener)
-}
-
-fn gradients(game: &mut Attentive<'_>, z: &Point<f64>) -> (f64, Vec<f64>, Vec<f64>) {
+fn gradients(game: &mut InterruptibleGame<'_>, z: &Point<f64>) -> (f64, Vec<f64>, Vec<f64>) {
     let (mut gx, mut gy) = (vec![0.0; z.x.len()], vec![0.0; z.y.len()]);
     game.fix(&z.x, Need::Gradients);
     let value = game.grad_x(&z.y, &mut gx);

@@ -1,9 +1,9 @@
 //! The compiled half of the Python package `standoff`: conversions around the solver, no logic of its own.
 //!
-//! Python's half (`python/standoff`) checks arguments and words results; this half moves numbers across. The interpreter's
-//! lock is released while the solver computes, and taken only to call the user's functions.
+//! The Python half (`python/standoff`) checks arguments and formats results; this half converts. The interpreter's lock is released
+//! while the solver computes, and taken only to call functions of the user.
 
-#![allow(clippy::needless_pass_by_value)] // what Python hands over arrives by value
+#![allow(clippy::needless_pass_by_value)] // PyO3 extracts arguments by value
 
 mod certify;
 mod custom;
@@ -30,12 +30,12 @@ use pyo3::prelude::*;
 use standoff::methods::METHODS;
 use standoff::zoo;
 
-/// The solver's errors are bad input; their messages say what to do.
+/// Errors of the solver are bad input: `ValueError`.
 fn bad_input(error: standoff::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Where Rust sees the entries of a contiguous array of either float: shows that crossing over copies nothing.
+/// The address of the entries of a contiguous array, as Rust reads them; tests show with it that nothing is copied.
 #[pyfunction]
 fn address(v: &Bound<'_, PyUntypedArray>) -> PyResult<usize> {
     if let Ok(v) = v.cast::<PyArrayDyn<f32>>() {
@@ -44,7 +44,7 @@ fn address(v: &Bound<'_, PyUntypedArray>) -> PyResult<usize> {
     Ok(v.cast::<PyArrayDyn<f64>>()?.try_readonly()?.as_slice()?.as_ptr() as usize)
 }
 
-/// Every method: its name, and what it assumes of a game.
+/// Every method: its name and its assumptions on a game.
 #[pyfunction]
 fn methods() -> Vec<(&'static str, &'static str)> {
     METHODS.iter().map(|m| (m.name, m.assumes)).collect()

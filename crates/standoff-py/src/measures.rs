@@ -1,4 +1,4 @@
-//! What is measured beside X and Y, and plans with noise, as dictionaries.
+//! Further measures of a point, curvature reports and plans with noise, as dictionaries.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -41,7 +41,7 @@ pub(crate) fn measures_dictionary<'py>(py: Python<'py>, m: &Measures) -> PyResul
     Ok(all)
 }
 
-/// What a look at curvature saw.
+/// The result of a curvature check.
 pub(crate) fn curvature_dictionary<'py>(py: Python<'py>, seen: &CurvatureReport) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     let one = |w: &Option<WrongCurvature>| {

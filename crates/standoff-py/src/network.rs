@@ -1,4 +1,4 @@
-//! Networks as Python holds them: a description in TOML and one vector of parameters. Logits, named parts, files.
+//! Networks as a description in TOML and one vector of parameters: logits, named views, files.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(crate) fn engine(network: &str, parameters: &[f32], threads: usize) -> Resul
     Ok(engine)
 }
 
-/// The logits of every row, one after the other. Rows are read where they lie.
+/// The logits of every row, one after the other. Rows are not copied.
 #[pyfunction]
 pub(crate) fn network_logits<'py>(
     py: Python<'py>,
@@ -76,7 +76,7 @@ pub(crate) fn network_views(network: &str) -> PyResult<Vec<NamedPart>> {
     Ok(model.views().iter().map(|v| (v.name.clone(), v.shape.clone(), v.range.start, v.range.end)).collect())
 }
 
-/// A network, its parameters, and what else its file says.
+/// A network, its parameters and the metadata of its file.
 type Loaded<'py> = (String, Bound<'py, PyArray1<f32>>, Metadata);
 
 fn loaded(py: Python<'_>, weights: Weights) -> Loaded<'_> {
@@ -124,7 +124,7 @@ pub(crate) fn network_load(py: Python<'_>, path: PathBuf) -> PyResult<Loaded<'_>
     Ok(loaded(py, Weights::load(&path).map_err(refuse)?))
 }
 
-/// What a network of images comes from.
+/// The source of a network of images.
 #[derive(FromPyObject)]
 pub(crate) enum Source<'py> {
     /// Tensors by name.
@@ -133,7 +133,7 @@ pub(crate) enum Source<'py> {
     File(PathBuf),
 }
 
-/// A network of pixels from 0 to 1, from a file or tensors that may not describe it: `named` is a preset, if one was named.
+/// A network of pixels from 0 to 1, from a file or tensors that may not describe its layers; `named` is a preset, if the user gave one.
 #[pyfunction]
 pub(crate) fn network_recognise<'py>(
     py: Python<'py>,
@@ -152,7 +152,7 @@ pub(crate) fn network_recognise<'py>(
     Ok(loaded(py, weights))
 }
 
-/// The bytes of a safetensors file; what is no such file is a `ValueError` that names it.
+/// The bytes of a safetensors file; a file of another kind is a `ValueError` that names it.
 fn read_tensors(path: &Path) -> PyResult<Vec<u8>> {
     input::read_tensors(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
@@ -173,7 +173,7 @@ pub(crate) fn tensors_load(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_,
     Ok((all, metadata))
 }
 
-/// Writes tensors; the old file, if any, stays whole until the new one is.
+/// Writes tensors; an old file is replaced only when the new one is complete.
 #[pyfunction]
 pub(crate) fn tensors_save(path: PathBuf, all: &Bound<'_, PyDict>, metadata: Metadata) -> PyResult<()> {
     Ok(write_atomically(&path, &packed(all, &metadata)?)?)

@@ -1,4 +1,4 @@
-//! The options of a run, as Python hands them over: one dictionary, already checked for names and types.
+//! The options of a run: one dictionary, whose names and types Python has checked.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use standoff::curvature::CurvatureSettings;
 use standoff::methods::{Mode, NamedParameters};
 use standoff::{AnyMethod, Constants, Settings, Solution, StopReason};
 
-/// Everything about a run but the game and the start.
+/// All options of a run except the game and the start.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Options {
+pub(crate) struct SolveOptions {
     method: String,
     eps: f64,
     radius: f64,
     pub(crate) mu_x: Option<f64>,
-    /// Gradients for a look at curvature; a few after a converged run if not given.
+    /// Budget of the curvature check in gradients; see `curvature_settings` for the default.
     curvature: Option<u64>,
     max_grads: u64,
     max_iters: Option<u64>,
@@ -32,8 +32,8 @@ pub(crate) struct Options {
     pub(crate) callback: Option<Py<PyAny>>,
 }
 
-impl Options {
-    /// The solver's settings, with the constants that the caller gathered.
+impl SolveOptions {
+    /// The settings of the solver with these constants.
     pub(crate) fn settings(&self, constants: Option<Constants>) -> PyResult<Settings> {
         let seconds = |s: f64| {
             Duration::try_from_secs_f64(s).map_err(|_| {
@@ -57,8 +57,8 @@ impl Options {
         })
     }
 
-    /// The constants that were given stand above those that are known.
-    pub(crate) fn over(&self, known: Option<Constants>) -> PyResult<Option<Constants>> {
+    /// The known constants, overwritten by those that the user gave.
+    pub(crate) fn merge_constants(&self, known: Option<Constants>) -> PyResult<Option<Constants>> {
         if self.constants.is_empty() {
             return Ok(known);
         }
@@ -67,9 +67,13 @@ impl Options {
         Ok(Some(all))
     }
 
-    /// The look at curvature: as asked for, or 20 gradients or a tenth of those of a converged run, at most 200. Gradients by
-    /// differences are too dear to be looked at unasked.
-    pub(crate) fn look(&self, solution: &Solution<f64>, by_differences: bool) -> Option<CurvatureSettings> {
+    /// The curvature check. By default it takes a tenth of the gradients of a converged run, at least 20 and at most 200, and is left
+    /// out if gradients are computed by differences, which are expensive.
+    pub(crate) fn curvature_settings(
+        &self,
+        solution: &Solution<f64>,
+        by_differences: bool,
+    ) -> Option<CurvatureSettings> {
         let share = (solution.calls.gradients() / 10).clamp(20, 200);
         let usual = if solution.reason == StopReason::Converged && !by_differences { share } else { 0 };
         let gradients = self.curvature.unwrap_or(usual);
@@ -78,7 +82,7 @@ impl Options {
     }
 }
 
-/// Overwrites constants by those of a dictionary.
+/// Overwrites constants by the entries of a dictionary.
 pub(crate) fn set_constants(all: &mut Constants, given: &HashMap<String, f64>) -> PyResult<()> {
     given.iter().try_for_each(|(name, value)| all.set(name, *value)).map_err(crate::bad_input)
 }

@@ -1,8 +1,7 @@
-//! Functions that compute with fewer digits than `float64`: recognised by the dtype of what they return, with an estimate of how far their
-//! results may be off.
+//! Functions that compute with fewer digits than `float64`: recognised by the dtype of their results, with an estimate of the rounding error.
 //!
-//! The estimate compares a gradient with the gradient at a point whose numbers differ by two units in the last place: what changes there is
-//! rounding, of the arguments and of the arithmetic, also where the gradient itself is small by cancellation.
+//! The estimate compares a gradient with the gradient at a point whose coordinates differ by two units in the last place. The difference is
+//! the rounding error of the arguments and of the arithmetic. It is also right where the gradient is small by cancellation.
 
 use pyo3::prelude::*;
 use standoff::ops;
@@ -12,12 +11,12 @@ const FORMATS: [(&str, f64); 3] =
     [("float32", 1.0 / 16_777_216.0), ("float16", 1.0 / 2048.0), ("bfloat16", 1.0 / 256.0)];
 /// Arguments are moved by so many rounding units: two units in the last place.
 const NUDGE_UNITS: f64 = 4.0;
-/// Roundings of a result's own size that are added to what changed.
+/// Rounding units of the size of the result that are added to the difference.
 const RESULT_UNITS: f64 = 2.0;
-/// Gradients of a player after which the estimate is made again.
+/// Gradients of a player between two estimates.
 const EVERY: u64 = 8;
 
-/// The rounding unit of the dtype of a result; 0 for `float64`, for integers and for what has no dtype.
+/// The rounding unit of the dtype of a result; 0 for `float64`, for integers and for objects without a dtype.
 pub(crate) fn unit_of(got: &Bound<'_, PyAny>) -> f64 {
     let Ok(name) = got.getattr("dtype").and_then(|dtype| dtype.str()) else { return 0.0 };
     let name = name.to_string();
@@ -55,14 +54,15 @@ impl Precision {
         self.unit
     }
 
-    /// The coarsest result decides.
+    /// Keeps the largest rounding unit seen.
     pub(crate) fn notice(&mut self, unit: f64) {
         if unit > self.unit {
             self.unit = unit;
         }
     }
 
-    /// Whether the error of a gradient is to be estimated: never for `float64`; else now and then, and whenever its size has changed.
+    /// Decides if the error of a gradient is estimated now: never for `float64`, otherwise after [`EVERY`] gradients or when the norm
+    /// has changed by a factor of two.
     pub(crate) fn is_due(&mut self, player: usize, gradient: &[f64]) -> bool {
         if self.unit == 0.0 || !ops::all_finite(gradient) {
             return false;
@@ -74,7 +74,7 @@ impl Precision {
         !(last.made && alike && last.since < EVERY)
     }
 
-    /// Learns from a gradient and the one beside it, and their values.
+    /// Estimates the errors from a gradient and a nearby one, and from their values.
     pub(crate) fn learn(&mut self, player: usize, gradients: [&[f64]; 2], values: [f64; 2]) {
         let size = ops::norm(gradients[0]);
         let or_zero = |v: f64| if v.is_finite() { v } else { 0.0 };
@@ -94,7 +94,7 @@ impl Precision {
         self.value
     }
 
-    /// The point beside `v`: every number is moved by two units in the last place, up or down.
+    /// A point near `v`: every coordinate is moved by two units in the last place, up or down.
     pub(crate) fn beside(&self, v: &[f64]) -> Vec<f64> {
         let up = |i: usize| (i.wrapping_mul(0x9e37_79b9) >> 13) & 1 == 0;
         let share = |i: usize| if up(i) { NUDGE_UNITS * self.unit } else { -NUDGE_UNITS * self.unit };

@@ -1,4 +1,4 @@
-//! Methods raced on the same games and budget: names and games in, results and standings out.
+//! Races: every method on every game with the same budget, on several threads.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,10 +23,10 @@ use crate::watch::Watch;
 /// A game of Python functions: its name, itself, and its start.
 type OwnGame = (String, Py<PyGame>, Vec<f64>, Vec<f64>);
 
-/// What every entry gets, and who runs.
+/// Options of a race.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Wish {
+pub(crate) struct RaceRequest {
     methods: Vec<String>,
     games: Vec<String>,
     families: Vec<String>,
@@ -42,29 +42,29 @@ pub(crate) struct Wish {
     tell: Option<Py<PyAny>>,
 }
 
-/// Races; Ctrl-C ends everything and raises.
+/// Runs a race; Ctrl-C ends it and raises.
 #[pyfunction]
-pub(crate) fn race(py: Python<'_>, wish: Wish) -> PyResult<Bound<'_, PyDict>> {
-    let methods = select::methods(&wish.methods).map_err(bad_input)?;
-    let mut benchmarks = select::games(&wish.games, |_| Ok(None)).map_err(bad_input)?;
-    benchmarks.extend(select::families(&wish.families).map_err(bad_input)?);
-    for (name, text, folder) in &wish.files {
+pub(crate) fn race(py: Python<'_>, request: RaceRequest) -> PyResult<Bound<'_, PyDict>> {
+    let methods = select::methods(&request.methods).map_err(bad_input)?;
+    let mut benchmarks = select::games(&request.games, |_| Ok(None)).map_err(bad_input)?;
+    benchmarks.extend(select::families(&request.families).map_err(bad_input)?);
+    for (name, text, folder) in &request.files {
         benchmarks.push(benchmark(name, text, folder).map_err(bad_input)?);
     }
     let watch = Arc::new(Watch::default());
-    for (name, game, x, y) in &wish.own {
-        benchmarks.push(own(name, game.get(), &Point::new(x, y), &watch)?);
+    for (name, game, x, y) in &request.own {
+        benchmarks.push(own_benchmark(name, game.get(), &Point::new(x, y), &watch)?);
     }
     let stop = watch.flag();
-    let (noise, seed) = (wish.noise, wish.seed);
-    let eps = select::accuracies(&wish.eps).map_err(bad_input)?;
-    let rules = Rules { eps, max_gradients: wish.max_grads, noise, seed, interrupt: Some(Arc::clone(&stop)) };
-    let results = py.detach(|| run(&benchmarks, &methods, &rules, &wish, &stop))?;
-    let of_sets = wish.own.iter().flat_map(|(_, game, ..)| &game.get().customs).find_map(|custom| custom.take());
+    let (noise, seed) = (request.noise, request.seed);
+    let eps = select::accuracies(&request.eps).map_err(bad_input)?;
+    let rules = Rules { eps, max_gradients: request.max_grads, noise, seed, interrupt: Some(Arc::clone(&stop)) };
+    let results = py.detach(|| run(&benchmarks, &methods, &rules, &request, &stop))?;
+    let of_sets = request.own.iter().flat_map(|(_, game, ..)| &game.get().customs).find_map(|custom| custom.take());
     if let Some(error) = watch.take().or(of_sets) {
         return Err(error);
     }
-    told(py, &results)
+    race_dictionary(py, &results)
 }
 
 fn benchmark(name: &str, text: &str, folder: &Path) -> Result<BenchmarkGame, Error> {
@@ -72,8 +72,8 @@ fn benchmark(name: &str, text: &str, folder: &Path) -> Result<BenchmarkGame, Err
     Ok(BenchmarkGame::formula(name, FormulaGame::from_toml(text, &mut load)?))
 }
 
-/// A game of Python functions, made afresh for every run. Its first exception ends the race.
-fn own(name: &str, game: &PyGame, start: &Point<f64>, watch: &Arc<Watch>) -> PyResult<BenchmarkGame> {
+/// A game of Python functions, built again for every run. Its first exception ends the race.
+fn own_benchmark(name: &str, game: &PyGame, start: &Point<f64>, watch: &Arc<Watch>) -> PyResult<BenchmarkGame> {
     let Some(blueprint) = game.blueprint.clone() else {
         return Err(PyValueError::new_err(format!("`{name}` is not a game of Python functions")));
     };
@@ -94,15 +94,15 @@ fn own(name: &str, game: &PyGame, start: &Point<f64>, watch: &Arc<Watch>) -> PyR
     }))
 }
 
-/// Between two looks at the workers.
+/// Time between two checks of the workers.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Every trial, on so many threads; this one looks for Ctrl-C meanwhile.
+/// Runs every trial on worker threads; the calling thread checks for Ctrl-C.
 fn run(
     benchmarks: &[BenchmarkGame],
     methods: &[Entrant],
     rules: &Rules,
-    wish: &Wish,
+    request: &RaceRequest,
     stop: &AtomicBool,
 ) -> PyResult<Vec<TrialResult>> {
     let trials: Vec<Trial<'_>> =
@@ -111,7 +111,7 @@ fn run(
     let results: Mutex<Vec<Option<Result<TrialResult, Error>>>> = Mutex::new(trials.iter().map(|_| None).collect());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut poll = SignalPoll::new(wish.tell.as_ref());
+    let mut poll = SignalPoll::new(request.tell.as_ref());
     let mut ended = Ok(());
     std::thread::scope(|scope| {
         let work = || loop {
@@ -121,7 +121,7 @@ fn run(
             results.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(result);
             done.fetch_add(1, Ordering::Relaxed);
         };
-        let threads = (if wish.threads == 0 { cores } else { wish.threads }).min(all);
+        let threads = (if request.threads == 0 { cores } else { request.threads }).min(all);
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         while ended.is_ok() && !workers.iter().all(|worker| worker.is_finished()) {
             std::thread::sleep(PAUSE);
@@ -137,8 +137,8 @@ fn run(
     results.into_iter().flatten().collect::<Result<_, _>>().map_err(bad_input)
 }
 
-/// Columns with one entry for each game, method and accuracy; standings; curves.
-fn told<'py>(py: Python<'py>, results: &[TrialResult]) -> PyResult<Bound<'py, PyDict>> {
+/// The results: columns with one entry for each game, method and accuracy; standings; curves.
+fn race_dictionary<'py>(py: Python<'py>, results: &[TrialResult]) -> PyResult<Bound<'py, PyDict>> {
     let entries: Vec<_> =
         results.iter().flat_map(|result| result.scores.iter().map(move |score| (result, score))).collect();
     let rows = PyDict::new(py);

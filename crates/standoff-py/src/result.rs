@@ -1,4 +1,4 @@
-//! What a run was, as a dictionary of numbers and arrays; Python words it.
+//! The result of a run as a dictionary of numbers and arrays.
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyStopIteration;
@@ -25,7 +25,7 @@ pub(crate) struct Listener<'w> {
 
 impl Observer for Listener<'_> {
     fn record(&mut self, record: &Record) -> Option<StopReason> {
-        // After an exception everything is NaN: that is no measurement.
+        // After an exception every value is NaN and is not recorded.
         if self.watch.failed() && !record.value.is_finite() {
             return None;
         }
@@ -66,7 +66,7 @@ fn trace<'py>(py: Python<'py>, records: &[Record]) -> PyResult<Bound<'py, PyDict
     Ok(columns)
 }
 
-/// The whole result; the vectors are handed over, not copied.
+/// The whole result; the vectors are moved into arrays, not copied.
 pub(crate) fn dictionary<'py>(
     py: Python<'py>,
     solution: Solution<f64>,

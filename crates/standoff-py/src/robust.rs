@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff_nn::attack::{Grid, Norm, Progress, Request, Run, Victims, ensemble, honesty};
 use standoff_nn::certify::{Certified, certify};
-use standoff_nn::robust::{Labelled, Method};
+use standoff_nn::data::Dataset;
+use standoff_nn::robust::RobustMethod;
 use standoff_nn::{Engine, Region};
 use standoff_train::robust::config::RobustConfig;
 use standoff_train::robust::results::RobustResult;
@@ -49,7 +50,7 @@ impl Options {
     fn config(&self) -> PyResult<RobustConfig> {
         let config = RobustConfig {
             model: self.model.clone(),
-            method: Method::named(&self.method).map_err(refuse)?,
+            method: RobustMethod::named(&self.method).map_err(refuse)?,
             eps: self.eps,
             steps: self.steps,
             step_size: self.step_size,
@@ -79,7 +80,7 @@ pub(crate) fn robust_train<'py>(
     input: Sides,
     options: Options,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let data = Labelled::floats(x.as_slice()?.to_vec(), shape(input), labels.as_slice()?.to_vec()).map_err(refuse)?;
+    let data = Dataset::floats(x.as_slice()?.to_vec(), shape(input), labels.as_slice()?.to_vec()).map_err(refuse)?;
     let (network, trained) = py.detach(|| fitted(data, &options))?;
     let Finished { weights, metrics, .. } = trained;
     let all = PyDict::new(py);
@@ -93,7 +94,7 @@ pub(crate) fn robust_train<'py>(
 }
 
 /// The description of the network, and what training leaves.
-fn fitted(data: Labelled, options: &Options) -> PyResult<(String, Finished<RobustMetrics, RobustResult>)> {
+fn fitted(data: Dataset, options: &Options) -> PyResult<(String, Finished<RobustMetrics, RobustResult>)> {
     let config = options.config()?;
     let classes = (0..options.classes).map(|i| i.to_string()).collect();
     let task = RobustTask::new(&config, data, classes).map_err(|error| refuse(format!("{error:#}")))?;

@@ -1,4 +1,4 @@
-//! Sets: built from Python's numbers, and kept as a recipe too, because a product wants parts of its own.
+//! Convex sets built from NumPy arrays. Each keeps its recipe too: a product builds its parts again.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use standoff::{Error, Set};
 use crate::bad_input;
 use crate::custom::{Custom, Projected};
 
-/// How a set is built.
+/// The parameters of a set.
 #[derive(Debug, Clone)]
 enum Recipe {
     Free(usize),
@@ -27,7 +27,7 @@ enum Recipe {
 }
 
 impl Recipe {
-    /// Every function of Python's in it.
+    /// Every set in it whose projection is a Python function.
     fn customs(&self) -> Vec<Arc<Custom>> {
         match self {
             Self::Custom(custom) => vec![Arc::clone(custom)],
@@ -68,7 +68,7 @@ impl PySet {
         Ok(Self { recipe, set })
     }
 
-    /// Every function of Python's in it.
+    /// Every set in it whose projection is a Python function.
     pub(crate) fn customs(&self) -> Vec<Arc<Custom>> {
         self.recipe.customs()
     }
@@ -79,12 +79,13 @@ impl PySet {
     }
 }
 
-type Vector<'py> = PyReadonlyArray1<'py, f64>;
+/// A vector from Python, read where it is.
+pub(crate) type Vector<'py> = PyReadonlyArray1<'py, f64>;
 
 /// The largest dimension of a set: a point then takes 800 MB.
 const MOST: usize = 100_000_000;
 
-/// The dimension of a set, if it is at most [`MOST`]. The set itself says what is wrong with too small a one.
+/// Refuses a dimension above [`MOST`]. Dimension 0 is refused when the set is built.
 fn limited(name: &str, dim: usize) -> PyResult<usize> {
     if dim <= MOST {
         return Ok(dim);
@@ -102,7 +103,7 @@ impl PySet {
     #[staticmethod]
     fn free(dim: usize) -> PyResult<Self> {
         if dim == 0 {
-            return Err(PyValueError::new_err("free: it has no coordinates; give a dimension of at least 1"));
+            return Err(PyValueError::new_err("free: dimension 0 is not allowed; it must be at least 1"));
         }
         Self::of(Recipe::Free(limited("free", dim)?))
     }
@@ -203,7 +204,7 @@ impl PySet {
 }
 
 impl PySet {
-    /// Raises what a function of Python's raised.
+    /// Raises the exception of a projection, if there was one.
     fn raise(&self) -> PyResult<()> {
         self.customs().iter().find_map(|custom| custom.take()).map_or(Ok(()), Err)
     }

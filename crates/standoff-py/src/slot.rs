@@ -1,19 +1,18 @@
-//! The array in which a player's vector is shown to the user's function: one for the whole run, never writable there.
+//! The read-only array that shows one player's vector to Python functions: one array for the whole run, unless the user keeps it.
 
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
-/// References to the entries that are ours: this one, and the view's.
-const OUR_ENTRIES: isize = 2;
-
-/// One vector as Python sees it.
+/// One player's vector as an array.
 pub(crate) struct Slot {
     entries: Py<PyArray1<f64>>,
-    /// The same memory in the user's shape, read-only.
+    /// The same memory in the shape of the user, read-only.
     view: Py<PyAny>,
     shape: Vec<usize>,
+    /// Reference counts of `view` and `entries` while the user holds neither.
+    unshared: [usize; 2],
 }
 
 impl Slot {
@@ -23,28 +22,33 @@ impl Slot {
         let flags = PyDict::new(py);
         flags.set_item("write", false)?;
         view.call_method("setflags", (), Some(&flags))?;
-        Ok(Self { entries: entries.unbind(), view: view.unbind(), shape: shape.to_vec() })
+        let (entries, view) = (entries.unbind(), view.unbind());
+        let mut slot = Self { entries, view, shape: shape.to_vec(), unshared: [0; 2] };
+        slot.unshared = slot.references(py)?;
+        Ok(slot)
     }
 
-    /// The user's shape.
+    /// The shape of the user.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// What the user's function is given.
+    /// The argument of a Python function.
     pub(crate) fn view<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.view.bind(py)
     }
 
-    /// Whether anybody else refers to the array or a part of it: parts refer to the entries.
-    #[allow(unsafe_code)] // reads the counters of two objects that are held here
-    fn kept(&self) -> bool {
-        unsafe { ffi::Py_REFCNT(self.view.as_ptr()) > 1 || ffi::Py_REFCNT(self.entries.as_ptr()) > OUR_ENTRIES }
+    /// The reference counts of `view` and `entries`. Slices of the view refer to the entries.
+    fn references(&self, py: Python<'_>) -> PyResult<[usize; 2]> {
+        static COUNT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let count = COUNT.get_or_try_init(py, || Ok::<_, PyErr>(py.import("sys")?.getattr("getrefcount")?.unbind()))?;
+        let of = |object: &Bound<'_, PyAny>| count.bind(py).call1((object,))?.extract();
+        Ok([of(self.view.bind(py))?, of(self.entries.bind(py).as_any())?])
     }
 
-    /// Overwrites the entries. An array that the user has kept (itself, or a part of it) is left to the user as it was.
+    /// Overwrites the entries. An array that the user has kept, whole or as a slice, is left unchanged and replaced by a new one.
     pub(crate) fn write(&mut self, py: Python<'_>, v: &[f64]) -> PyResult<()> {
-        if self.kept() {
+        if self.references(py)? != self.unshared {
             *self = Self::new(py, &self.shape)?;
         }
         let mut entries = self.entries.bind(py).try_readwrite()?;

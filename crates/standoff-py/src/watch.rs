@@ -1,4 +1,4 @@
-//! What ends a run from Python's side: an exception in the user's function, or Ctrl-C.
+//! Exceptions of user functions and Ctrl-C: both end a run and are raised when it is over.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use standoff::enclosure::{EnclosedGradients, Precision, Slopes};
 use standoff::{Game, Need, Point, Set};
 
-/// How often signals are looked for while Rust computes.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Time between two checks for signals while Rust computes.
+const POLL_EVERY: Duration = Duration::from_millis(50);
 
-/// The first exception of a run, the flag that ends it, how often Python was called, and the precision of what it returned.
+/// The first exception of a run, the flag that ends it, the number of calls of Python, and the precision of their results.
 #[derive(Default)]
 pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
@@ -21,7 +21,7 @@ pub(crate) struct Watch {
     unit: AtomicU64,
 }
 
-/// Which of the user's functions.
+/// A function of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Called {
     Value,
@@ -30,14 +30,14 @@ pub(crate) enum Called {
 }
 
 impl Watch {
-    /// Forgets an earlier run.
+    /// Clears the state of an earlier run.
     pub(crate) fn begin(&self) {
         self.take();
         self.stop.store(false, Ordering::Relaxed);
         self.calls.iter().for_each(|c| c.store(0, Ordering::Relaxed));
     }
 
-    /// The flag that the solver's budget looks at.
+    /// The flag that the solver checks.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
@@ -48,12 +48,12 @@ impl Watch {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run is over: nobody's function is called any more.
+    /// True after an exception: no function of the user is called any more.
     pub(crate) fn failed(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The exception, if there was one.
+    /// Takes the exception, if there was one.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -79,37 +79,37 @@ impl Watch {
     }
 }
 
-/// A game that looks for Ctrl-C while it is played.
-pub(crate) struct Attentive<'g> {
+/// A game that checks for Ctrl-C at every call.
+pub(crate) struct InterruptibleGame<'g> {
     game: &'g mut (dyn Game<Real = f64> + Send),
     watch: &'g Watch,
-    looked: Instant,
-    /// The user's bound of the errors of the gradients, which replaces the game's.
+    checked: Instant,
+    /// A bound of the gradient errors stated by the user; it replaces that of the game.
     grad_error: Option<f64>,
 }
 
-impl<'g> Attentive<'g> {
+impl<'g> InterruptibleGame<'g> {
     pub(crate) fn new(game: &'g mut (dyn Game<Real = f64> + Send), watch: &'g Watch) -> Self {
-        Self { game, watch, looked: Instant::now(), grad_error: None }
+        Self { game, watch, checked: Instant::now(), grad_error: None }
     }
 
-    /// With the user's bound of the errors of the gradients, if there is one.
-    pub(crate) fn stating(self, grad_error: Option<f64>) -> Self {
+    /// Sets the bound of the gradient errors stated by the user, if there is one.
+    pub(crate) fn with_grad_error(self, grad_error: Option<f64>) -> Self {
         Self { grad_error, ..self }
     }
 
-    fn look(&mut self) {
-        if self.looked.elapsed() < PATIENCE {
+    fn check_signals(&mut self) {
+        if self.checked.elapsed() < POLL_EVERY {
             return;
         }
         if let Err(error) = Python::attach(|py| py.check_signals()) {
             self.watch.fail(error);
         }
-        self.looked = Instant::now();
+        self.checked = Instant::now();
     }
 }
 
-impl Game for Attentive<'_> {
+impl Game for InterruptibleGame<'_> {
     type Real = f64;
 
     fn x_set(&self) -> &Set<f64> {
@@ -121,22 +121,22 @@ impl Game for Attentive<'_> {
     }
 
     fn fix(&mut self, x: &[f64], need: Need) {
-        self.look();
+        self.check_signals();
         self.game.fix(x, need);
     }
 
     fn value(&mut self, y: &[f64]) -> f64 {
-        self.look();
+        self.check_signals();
         self.game.value(y)
     }
 
     fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
-        self.look();
+        self.check_signals();
         self.game.grad_x(y, out)
     }
 
     fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
-        self.look();
+        self.check_signals();
         self.game.grad_y(y, out)
     }
 
@@ -149,7 +149,7 @@ impl Game for Attentive<'_> {
     }
 
     fn enclose(&mut self, z: &Point<f64>, precision: Precision, slopes: &Slopes) -> Option<EnclosedGradients> {
-        self.look();
+        self.check_signals();
         self.game.enclose(z, precision, slopes)
     }
 

@@ -1,8 +1,8 @@
-//! How long a projection takes, in copies of the vector it projects, and how long a certificate takes, in projections.
+//! Times of projections in units of copies of the vector, and of certificates in units of projections.
 //!
-//! Every ratio compares two things done in the same moment: `copy_from_slice` into an existing vector, and the
-//! projection in place of such a copy. Since a projection destroys its input, the vector is copied anew before each one,
-//! outside the timed part. Both are timed many times in turn; the median of the ratios is printed.
+//! Every ratio compares two operations at the same moment: `copy_from_slice` into an existing vector, and the
+//! projection in place of such a copy. A projection overwrites its input, so the vector is copied again before each
+//! one, outside the timed part. Both are timed many times in turn; the benchmark prints the median of the ratios.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -41,7 +41,8 @@ fn main() {
     let _ = std::io::stdout().write_all(report.as_bytes());
 }
 
-/// Adds the certificate on the simplex, at points inside it and on its boundary, in projections of `point - gradient`.
+/// Adds the certificate on the simplex, at points inside it and on its boundary, in units of projections of `point -
+/// gradient`.
 fn certificates(report: &mut String, set: &Set<f64>) {
     let n = set.dim();
     let heading = "certificate on the simplex of 10^6 entries, in projections of that size (median; fastest of each)";
@@ -58,7 +59,7 @@ fn certificates(report: &mut String, set: &Set<f64>) {
         ("thousands left", boundary(1e-3)),
         ("a handful left", boundary(1.0)),
     ];
-    // Another stretch of the same stream than the points are made of.
+    // A different part of the random stream than for the points.
     let (normal, flat) = (gaussian(2 * n).split_off(n), uniform(2 * n).split_off(n));
     let steps: Vec<f64> = flat.iter().map(|u| (5.0 * u).floor()).collect();
     for (name, point) in &points {
@@ -84,7 +85,8 @@ fn certificate(report: &mut String, name: &str, set: &Set<f64>, (point, g): (&[f
     summary(report, name, (&mut ratios, best));
 }
 
-/// Adds polyhedra: a projection after a small move, one without a start from the last, and the certificate at the projected point.
+/// Adds polyhedra: a projection after a small move, one without a warm start, and the certificate at the projected
+/// point.
 fn polyhedra(report: &mut String) {
     let _ = writeln!(report, "\npolyhedra, microseconds (median)");
     for n in [60, 120] {
@@ -116,8 +118,8 @@ fn polyhedra(report: &mut String) {
     }
 }
 
-/// Adds one line: the median of `projection / copy`, and the same for the fastest of each, which a busy machine disturbs
-/// least.
+/// Adds one line: the median of `projection / copy`, and the ratio of the fastest of each, which a busy machine
+/// disturbs least.
 fn line<R: Real>(report: &mut String, name: &str, set: &Set<R>, v: &[R]) {
     let (mut work, mut copy) = (v.to_vec(), v.to_vec());
     let (mut ratios, mut best) = (Vec::new(), (f64::INFINITY, f64::INFINITY));

@@ -1,6 +1,6 @@
-//! The solver's side of `bench/large.py`: gradients of a formula with a large matrix, timed. `bench_large GAME.toml` reads requests from
-//! standard input and answers each with a line: `threads N` sets the number of threads, `time N` gives the seconds of each of N gradients
-//! in x, `bits` a checksum of the value and both gradients.
+//! The solver's part of `bench/large.py`: times gradients of a formula with a large matrix. `bench_large GAME.toml`
+//! reads requests from standard input and writes one line for each: `threads N` sets the number of threads, `time N`
+//! prints the seconds of each of N gradients in x, `bits` a checksum of the value and both gradients.
 
 use std::error::Error;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use standoff::formula::FormulaGame;
 use standoff::{Game, Need, Point};
 
-/// A game at one of two points in turn, so that nothing is remembered.
+/// A game that alternates between two points, so that nothing is cached.
 struct Bench {
     game: FormulaGame,
     points: [Point<f64>; 2],

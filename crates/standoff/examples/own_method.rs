@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     let found = solve_with(&mut rps.game, &rps.start, &mut method, &Settings::eps(5e-2), &mut ())?;
     assert_eq!(found.reason, StopReason::Converged);
 
-    // In a race it is built afresh for every game.
+    // In a race it is built again for every game.
     let own = Entrant::own("fictitious-play", |game, _constants, _goal| {
         let zeros = Point { x: vec![0.0; game.x_set().dim()], y: vec![0.0; game.y_set().dim()] };
         Ok(Box::new(FictitiousPlay { round: 0, slope: zeros.clone(), best: zeros }))

@@ -1,4 +1,4 @@
-//! A composition of your own: x moves by a line search written here, y answers by an inner loop of the library.
+//! Compose your own method: the line search for x is written here, the inner loop for y comes from the library.
 #![allow(clippy::print_stdout)]
 
 use standoff::inner::{Adaptive, Answer, Inner, Regulariser, Response, Stop};
@@ -6,7 +6,7 @@ use standoff::methods::Nested;
 use standoff::outer::Outer;
 use standoff::{Diagnosis, Error, Game, Oracle, Point, Settings, StopReason, ops, solve_with, zoo};
 
-/// `x := P_X(x - t grad_x f(x, y))`, with t halved until `g(x) = max_y f(x, y)` falls, and doubled afterwards.
+/// `x := P_X(x - t grad_x f(x, y))`, with t halved until `g(x) = max_y f(x, y)` decreases, and doubled afterwards.
 struct Backtracking {
     step: f64,
     slope: Vec<f64>,
@@ -30,7 +30,7 @@ impl<G: Game<Real = f64>> Outer<G> for Backtracking {
             f.x_set().project(&mut self.trial.x);
             let moved = ops::distance(&self.trial.x, &z.x);
             let answer = response.to(f, &self.trial.x, &mut self.trial.y)?;
-            // A value that is not known is NaN, and is never accepted.
+            // An unknown value is NaN and is never accepted.
             if let Answer::Settled { value, .. } = answer
                 && value <= before - 1e-4 * moved * moved / self.step
             {

@@ -1,31 +1,31 @@
-//! Whether a game's gradients are the derivatives of its value: central differences, trusting nothing.
+//! Comparison of a game's gradients with central differences of its value.
 
 use crate::{Game, Need, Point, Real, ops};
 
-/// What comparing gradients with central differences found.
+/// Result of comparing gradients with central differences.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Derivatives {
     /// The largest disagreement in x, relative to the size of the gradient.
     pub x: f64,
-    /// The same in y.
+    /// The largest disagreement in y, relative to the size of the gradient.
     pub y: f64,
-    /// Coordinates compared.
+    /// Number of coordinates compared.
     pub compared: usize,
-    /// Coordinates where f is not finite on one side, and nothing could be said.
+    /// Number of coordinates skipped because f is not finite on one side.
     pub skipped: usize,
 }
 
 impl Derivatives {
-    /// Disagreement that central differences in `f64` cannot explain.
+    /// Largest disagreement that central differences in `f64` can explain.
     pub const TOLERANCE: f64 = 1e-4;
 
-    /// Whether the gradients may be trusted. NaN may not.
+    /// True if the gradients agree with the differences; false for NaN.
     pub fn agree(&self) -> bool {
         self.x <= Self::TOLERANCE && self.y <= Self::TOLERANCE
     }
 }
 
-/// Compares at most `most` coordinates of each player, evenly spread, at one point.
+/// Compares at most `most` coordinates of each player, evenly spaced, at one point.
 ///
 /// ```
 /// use standoff::check::derivatives;
@@ -61,14 +61,14 @@ pub fn derivatives<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, most: usi
     report
 }
 
-/// The errors that a game states of its values and gradients.
+/// The errors that a game states for its values and gradients.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stated {
     value: f64,
     gradient: f64,
 }
 
-/// The worst relative disagreement over evenly spread coordinates; `f(i, v)` is the value with coordinate i set to v.
+/// The largest relative disagreement over evenly spaced coordinates; `f(i, v)` is the value with coordinate i set to v.
 fn compare<R: Real>(
     report: &mut Derivatives,
     (gradient, at): (&[R], &[R]),
@@ -90,7 +90,7 @@ fn compare<R: Real>(
         report.compared += 1;
         let apart = (slope - gradient[i].to_f64()).abs();
         let off = if apart <= error { 0.0 } else { (apart - error) / size };
-        // Written so that NaN wins.
+        // Written so that NaN counts as the worst.
         if !(off <= worst) {
             worst = off;
         }
@@ -98,13 +98,14 @@ fn compare<R: Real>(
     worst
 }
 
-/// The slope of `f` at `centre`, and how wrong it may be: rounding, and truncation as seen by doubling the step.
+/// The slope of `f` at `centre` and a bound of its error: rounding, and truncation estimated by doubling the step.
 ///
-/// Without the error a right gradient would be called wrong wherever values are large beside it, or f'' jumps.
+/// Without the error bound, a correct gradient would be reported as wrong where values are large compared to it, or f''
+/// jumps.
 fn central_difference<R: Real>(centre: R, value_error: f64, mut f: impl FnMut(R) -> f64) -> (f64, f64) {
     let centre = centre.to_f64();
-    // The cube root of the rounding unit balances truncation against cancellation. Games that state an error of their values compute
-    // with single precision.
+    // The cube root of the unit roundoff balances truncation against cancellation. Games that state an error of their
+    // values compute in single precision.
     let unit = if value_error > 0.0 { <f32 as Real>::UNIT_ROUNDOFF } else { R::UNIT_ROUNDOFF };
     let h = unit.cbrt() * centre.abs().max(1.0);
     let mut difference = |h: f64| {
@@ -123,7 +124,7 @@ fn central_difference<R: Real>(centre: R, value_error: f64, mut f: impl FnMut(R)
 mod tests {
     use super::*;
 
-    /// The disagreement that `compare` finds for one coordinate.
+    /// The disagreement that `compare` reports for one coordinate.
     fn off(f: fn(f64) -> f64, at: f64, gradient: f64) -> f64 {
         compare(&mut Derivatives::default(), (&[gradient], &[at]), Stated::default(), 1, |_, v| f(v))
     }

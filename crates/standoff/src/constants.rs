@@ -1,4 +1,4 @@
-//! The constants that the theorems speak of, and the one list of them.
+//! The constants of the theorems, in one list.
 
 use crate::Error;
 
@@ -20,23 +20,23 @@ pub struct Constants {
     pub l12: f64,
     /// `grad_y` is `l22`-Lipschitz in y.
     pub l22: f64,
-    /// The Polyak-Lojasiewicz (or strong concavity) constant in y; 0 when f is merely concave.
+    /// The Polyak-Lojasiewicz (or strong concavity) constant in y; 0 if f is only concave.
     pub mu: f64,
     /// `g(x_0) - min g`, where `g(x) = max_y f(x, y)`.
     pub delta_g: Option<f64>,
-    /// A bound on `g(x_t) - f(x_t, y_t)` along the run.
+    /// Upper bound of `g(x_t) - f(x_t, y_t)` along the run.
     pub delta: Option<f64>,
-    /// A bound on `||grad g||` over X (at least 1).
+    /// Upper bound of `||grad g||` over X (at least 1).
     pub g_max: Option<f64>,
     /// The radius of X.
     pub radius_x: Option<f64>,
     /// The radius of Y around the regulariser's centre.
     pub radius_y: Option<f64>,
-    /// Whether these were estimated by sampling rather than given.
+    /// True if these were estimated by sampling.
     pub estimated: bool,
 }
 
-/// One constant: its name, its meaning, and its field.
+/// Description of one constant: its name, its meaning, and its field.
 #[derive(Debug, Clone, Copy)]
 pub struct ConstantInfo {
     /// The name in game files: `L11`, `delta_g`.
@@ -45,16 +45,16 @@ pub struct ConstantInfo {
     pub key: &'static str,
     /// The name on the command line: `l11`, `delta-g`.
     pub flag: &'static str,
-    /// What it is, in a line.
+    /// Its meaning, in one line.
     pub meaning: &'static str,
-    /// Whether a game that states constants must state this one.
+    /// True if a game that states constants must state this one.
     pub required: bool,
-    /// Its value, if it is known.
+    /// Reads its value, if known.
     pub value: fn(&Constants) -> Option<f64>,
     put: fn(&mut Constants, f64),
 }
 
-/// A row of the list for a field that is a number, or for one that may be unknown.
+/// One row of the list, for a number or for an optional number.
 macro_rules! constant {
     ($name:literal, $flag:literal, $field:ident: number, $required:literal, $meaning:literal) => {
         ConstantInfo {
@@ -80,27 +80,27 @@ macro_rules! constant {
     };
 }
 
-/// Every constant, in the order of tables.
+/// All constants, in the order of tables.
 pub const CONSTANTS: &[ConstantInfo] = &[
     constant!("L11", "l11", l11: number, true, "Lipschitz constant of grad_x in x"),
-    constant!("L12", "l12", l12: number, true, "of grad_x in y, and of grad_y in x"),
-    constant!("L22", "l22", l22: number, true, "of grad_y in y"),
-    constant!("mu", "mu", mu: number, false, "Polyak-Lojasiewicz or strong concavity in y"),
-    constant!("delta_g", "delta-g", delta_g: option, "max over y at the start, less its minimum over x"),
-    constant!("delta", "delta", delta: option, "what y has left to climb, at most"),
-    constant!("g_max", "g-max", g_max: option, "largest gradient of max over y"),
+    constant!("L12", "l12", l12: number, true, "Lipschitz constant of grad_x in y, and of grad_y in x"),
+    constant!("L22", "l22", l22: number, true, "Lipschitz constant of grad_y in y"),
+    constant!("mu", "mu", mu: number, false, "Polyak-Lojasiewicz or strong concavity constant in y"),
+    constant!("delta_g", "delta-g", delta_g: option, "g(start) minus the minimum of g, where g(x) = max over y"),
+    constant!("delta", "delta", delta: option, "upper bound of g(x) - f(x, y) during the run"),
+    constant!("g_max", "g-max", g_max: option, "upper bound of the gradient of g"),
     constant!("radius_x", "radius-x", radius_x: option, "radius of the set of x"),
     constant!("radius_y", "radius-y", radius_y: option, "radius of the set of y"),
 ];
 
 impl Constants {
-    /// The row of a name, in any of its spellings.
+    /// Finds the row of a constant by its name, flag or key.
     pub fn find(name: &str) -> Option<&'static ConstantInfo> {
         let key = name.to_lowercase().replace('-', "_");
         CONSTANTS.iter().find(|c| c.key == key)
     }
 
-    /// Sets the constant of a name, in any of its spellings, to a number that is 0 or more.
+    /// Sets a constant by its name, flag or key; the value must be 0 or positive.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), Error> {
         let Some(info) = Self::find(name) else {
             let known = CONSTANTS.iter().map(|c| c.key).collect::<Vec<_>>().join(", ");

@@ -1,29 +1,30 @@
-//! What can be wrong before a run starts. How a run *ended* is a [`StopReason`](crate::StopReason), never an error.
+//! Errors found before a run starts. The reason why a run *ended* is a [`StopReason`](crate::StopReason), never an
+//! error.
 
 use thiserror::Error;
 
-/// Bad input, found before the loop. Every message says what was got, what was wanted and what to do.
+/// Bad input, found before the loop. Every message says what was given, what is needed and what to do.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A start of the wrong length.
+    /// The start has the wrong length.
     #[error("start {player} has {got} entries, the game needs {want}")]
     StartLength {
         /// `x` or `y`.
         player: &'static str,
-        /// The length given.
+        /// The given length.
         got: usize,
         /// The dimension of the player's set.
         want: usize,
     },
-    /// A start with NaN or an infinite entry.
+    /// The start has a NaN or infinite entry.
     #[error("start {player} has a value that is not finite ({value}) at index {index}")]
     StartNotFinite {
         /// `x` or `y`.
         player: &'static str,
-        /// Where.
+        /// Index of the entry.
         index: usize,
-        /// What stands there.
+        /// The entry.
         value: f64,
     },
     /// The objective or a gradient is NaN or infinite at the (projected) start.
@@ -32,17 +33,17 @@ pub enum Error {
         /// `f`, `grad_x f` or `grad_y f`.
         what: &'static str,
     },
-    /// A setting outside its range.
+    /// A setting is outside its range.
     #[error("{name} = {value} is not allowed: it must be {want}")]
     Setting {
         /// The setting's name.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
         /// The allowed range, in words.
         want: &'static str,
     },
-    /// An infinite radius beside a set that has points arbitrarily far apart.
+    /// The radius is infinite and a set is unbounded.
     #[error(
         "radius = inf needs bounded sets, and the set of {player} is unbounded (or its bound is unknown); give a finite radius, or bounds"
     )]
@@ -50,51 +51,51 @@ pub enum Error {
         /// `x` or `y`.
         player: &'static str,
     },
-    /// A set that cannot be built: empty, of length zero, with NaN in its data, ...
+    /// A set cannot be built: it is empty, has dimension zero, has NaN in its data, ...
     #[error("{set}: {problem}")]
     Set {
-        /// Which set.
+        /// The kind of set.
         set: &'static str,
-        /// What is wrong and what to do.
+        /// The problem, and what to do.
         problem: String,
     },
-    /// A set of one's own whose projection contradicts itself.
+    /// The projection of a custom set contradicts itself.
     #[error(
-        "the projection onto the set of {player} is none: {problem}; it must return the nearest point of a convex set"
+        "the projection onto the set of {player} is wrong: {problem}; it must return the nearest point of a convex set"
     )]
     NotAProjection {
         /// `x` or `y`.
         player: &'static str,
-        /// What was seen.
+        /// The contradiction.
         problem: String,
     },
-    /// No method of that name.
+    /// No method has this name.
     #[error("unknown method `{name}`{}", hint(.nearest))]
     UnknownMethod {
-        /// The name given.
+        /// The given name.
         name: String,
         /// The closest known name.
         nearest: Option<String>,
     },
-    /// A method parameter that the method does not have.
+    /// The method has no parameter of this name.
     #[error("method `{method}` has no parameter `{name}`; it has: {known}")]
     UnknownParameter {
         /// The method.
         method: &'static str,
-        /// The name given.
+        /// The given name.
         name: String,
-        /// The names it knows.
+        /// The names of its parameters.
         known: String,
     },
-    /// No constant of that name.
+    /// No constant has this name.
     #[error("there is no constant `{name}`; there are: {known}")]
     UnknownConstant {
-        /// The name given.
+        /// The given name.
         name: String,
-        /// The names there are.
+        /// The names of all constants.
         known: String,
     },
-    /// A method that needs a constant nobody gave.
+    /// The method needs a constant that was not given.
     #[error(
         "method `{method}` needs {constant}; give it, or estimate it by sampling, or use method `auto`, which needs no constants"
     )]
@@ -104,42 +105,42 @@ pub enum Error {
         /// The constant's name.
         constant: &'static str,
     },
-    /// A method that cannot work on this game.
+    /// The method cannot solve this game.
     #[error("method `{method}` does not fit this game: {why}")]
     Unsuitable {
         /// The method.
         method: &'static str,
-        /// Why, and what to try instead.
+        /// The reason, and what to try instead.
         why: String,
     },
-    /// A game written as text that does not parse; the message shows the place.
+    /// A game written as text does not parse; the message shows the position.
     #[error("{0}")]
     Formula(String),
-    /// A race that cannot be held: a game, a family or seeds that there are not.
+    /// A race cannot run: an unknown game, family or range of seeds.
     #[error("{0}")]
     Race(String),
-    /// An instruction set that the machine or the program does not have.
+    /// An unknown instruction set, or one that this machine does not support.
     #[error("{0}")]
     Isa(String),
-    /// Threads that the operating system does not give.
+    /// The operating system cannot start the threads.
     #[error("cannot start {count} threads: {why}; ask for fewer")]
     Threads {
-        /// How many were asked for.
+        /// The number of threads requested.
         count: usize,
-        /// What the operating system says.
+        /// The message of the operating system.
         why: String,
     },
-    /// A linear-quadratic problem that cannot be posed: shapes, definiteness, stability.
+    /// A linear-quadratic problem is invalid: shapes, definiteness or stability.
     #[error("lqr: {0}")]
     Lqr(String),
 }
 
-/// How the nearest known name is offered.
+/// The suggestion of the nearest known name, for a message.
 fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default()
 }
 
-/// The known name closest to `name`, if it is close enough to be a slip of the finger.
+/// The known name closest to `name`, if it is close enough to be a typing mistake.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(1) + 1;
     known
@@ -150,7 +151,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
-/// Levenshtein's distance: insertions, deletions and replacements.
+/// Levenshtein distance: insertions, deletions and replacements.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_finds_its_neighbour() {
+    fn a_typing_mistake_finds_the_nearest_name() {
         assert_eq!(nearest("simplx", ["simplex", "ball"]), Some("simplex"));
         assert_eq!(nearest("qqqq", ["simplex", "ball"]), None);
         assert_eq!(edit_distance("kitten", "sitting"), 3);

@@ -1,50 +1,50 @@
-//! What a game looks like from samples: its constants, and whether it is concave, linear or PL in y. Estimates, not bounds.
+//! Estimates from samples: the constants of a game, and if it is concave, linear or PL in y. Estimates are not bounds.
 
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
 use crate::oracle::{Limits, Oracle};
 use crate::random::Xoshiro;
 use crate::{Constants, Game, Need, Point, Real, Set, ops};
 
-/// What f looks like as a function of y.
+/// Class of f as a function of y, according to the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampledClass {
-    /// Affine.
+    /// Affine in y.
     Linear,
-    /// Strongly concave wherever it was sampled.
+    /// Strongly concave at all samples.
     StronglyConcave,
-    /// Concave wherever it was sampled.
+    /// Concave at all samples.
     Concave,
-    /// Not concave, but every ascent ended at the same height and the PL inequality held.
+    /// Not concave, but all ascents reached the same maximum and the PL inequality held.
     Pl,
     /// None of these.
     Other,
 }
 
-/// The result of sampling.
+/// Result of sampling a game.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Estimated constants; `estimated` is set.
     pub constants: Constants,
-    /// What f looks like in y.
+    /// The class of f as a function of y.
     pub shape: SampledClass,
-    /// The largest second derivative in y met; positive proves that f is not concave in y.
+    /// The largest second derivative in y found; a positive one proves that f is not concave in y.
     pub curvature_y: f64,
-    /// The same in x; not positive means that f looks concave in x, negative entries are common.
+    /// The largest second derivative in x found; if it is not positive, f looks concave in x.
     pub curvature_x: f64,
-    /// The most negative second derivative in x met: how far f is from convex in x.
+    /// The most negative second derivative in x found: an estimate of the weak convexity in x.
     pub weakness_x: f64,
-    /// Points sampled.
+    /// Number of points sampled.
     pub samples: u64,
 }
 
 impl Estimate {
-    /// The method that fits.
+    /// The name of the recommended method.
     pub fn method(&self) -> &'static str {
         if self.shape == SampledClass::Other { "ds-gda" } else { "auto" }
     }
 }
 
-/// Samples a game around `start`.
+/// Samples a game around `start` and estimates its constants.
 ///
 /// ```
 /// use standoff::estimate::{SampledClass, estimate};
@@ -63,11 +63,11 @@ pub fn estimate<G: Game>(game: &mut G, start: &Point<G::Real>, samples: u64, see
     sampler.finish(samples.max(1))
 }
 
-/// Second differences along a direction: relative step.
+/// Relative step of the second differences along a direction.
 const STEP: f64 = 1e-5;
-/// Most ascent steps per climb: an estimate is worth no more.
+/// Limit of ascent steps per climb; more would not improve an estimate.
 const CLIMB: u64 = 300;
-/// Power iterations per sampled point.
+/// Number of power iterations per sampled point.
 const POWER: usize = 6;
 
 struct Sampler<'g, G: Game> {
@@ -80,7 +80,7 @@ struct Sampler<'g, G: Game> {
     climbs: Vec<Climb>,
 }
 
-/// Extremes over the samples.
+/// Extreme values over the samples.
 #[derive(Default)]
 struct Extremes {
     l11: f64,
@@ -89,7 +89,7 @@ struct Extremes {
     convex_y: f64,
     convex_x: f64,
     concave_x: f64,
-    /// Whether a point was visited, and whether one showed curvature in x and in y.
+    /// True if a point was visited, and if one showed curvature in x and in y.
     any: bool,
     any_x: bool,
     any_y: bool,
@@ -99,7 +99,7 @@ struct Extremes {
     first_g: Option<f64>,
 }
 
-/// One ascent in y: where it ended, and the PL ratio at its start.
+/// One ascent in y: its end point and the PL ratio at its start.
 struct Climb {
     x: usize,
     value: f64,
@@ -125,7 +125,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         }
     }
 
-    /// A feasible point around the start (the start itself first).
+    /// A feasible point around the start; the first one is the start itself.
     fn point(&mut self) -> Point<G::Real> {
         let mut z = self.start.clone();
         if self.seen.any {
@@ -146,7 +146,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         s.l11 = s.l11.max(l11);
         s.l22 = s.l22.max(l22);
         s.l12 = s.l12.max(cross);
-        // Points outside the domain of f, where gradients are not finite, show nothing.
+        // Points outside the domain of f, where gradients are not finite, are ignored.
         if let Some((low, high)) = in_x {
             s.convex_x = if s.any_x { s.convex_x.max(high) } else { high };
             s.concave_x = if s.any_x { s.concave_x.min(low) } else { low };
@@ -160,8 +160,8 @@ impl<'g, G: Game> Sampler<'g, G> {
         self.climb(&z);
     }
 
-    /// Largest |eigenvalue|, and the extreme eigenvalues met (if any), of the second derivative in one player, by power iteration
-    /// on differences of gradients.
+    /// The largest |eigenvalue| and the extreme eigenvalues found (if any) of the second derivative in one player, by
+    /// power iteration on differences of gradients.
     fn curvature(&mut self, z: &Point<G::Real>, along_x: bool) -> (f64, Option<(f64, f64)>) {
         let n = if along_x { z.x.len() } else { z.y.len() };
         let (mut size, mut low, mut high) = (0.0_f64, f64::INFINITY, f64::NEG_INFINITY);
@@ -176,7 +176,7 @@ impl<'g, G: Game> Sampler<'g, G> {
                 size = size.max(ops::norm(&hd) / ops::norm(&moved));
                 low = low.min(ray);
                 high = high.max(ray);
-                // Shifting by +-size turns the search towards the largest or the smallest eigenvalue.
+                // A shift by +-size makes the iteration converge to the largest or the smallest eigenvalue.
                 let mut next = hd;
                 ops::axpy(shift_sign * size, &moved, &mut next);
                 if !normalise(&mut next) {
@@ -209,7 +209,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         size
     }
 
-    /// The change of a gradient (in x or y) along a feasible move (of x or y), and the move, per unit of step.
+    /// The change of a gradient (in x or y) along a feasible move (of x or y) and the move, both per unit of step.
     #[allow(clippy::type_complexity)]
     fn along(
         &mut self,
@@ -251,7 +251,8 @@ impl<'g, G: Game> Sampler<'g, G> {
         g
     }
 
-    /// Climbs in y from two starts at this x: g there, its gradient, and whether every top is the highest.
+    /// Climbs in y from two starts at this x. Records g, its gradient, and whether both ascents reached the same
+    /// maximum.
     fn climb(&mut self, z: &Point<G::Real>) {
         let x = self.climbs.last().map_or(0, |c| c.x + 1);
         let other = self.point();
@@ -275,7 +276,7 @@ impl<'g, G: Game> Sampler<'g, G> {
             self.seen.delta = self.seen.delta.max(value - start_value);
             self.seen.lowest_g = self.seen.lowest_g.min(value);
             self.seen.first_g.get_or_insert(value);
-            // An ascent that did not arrive says nothing about the height of the top.
+            // An ascent that did not converge is no evidence about the maximum.
             if !matches!(answer, Answer::Settled { .. }) {
                 continue;
             }
@@ -287,7 +288,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         let s = &self.seen;
         let bent = 1e-6 * (s.l22 + 1e-9);
         let (pl, same_height) = self.pl();
-        // Not measured against L11: curvature in x says nothing about curvature in y.
+        // Not relative to L11: curvature in x says nothing about curvature in y.
         let shape = if self.linear || s.l22 <= 1e-9 * (1.0 + s.l12) {
             SampledClass::Linear
         } else if s.convex_y < -1e-3 * s.l22 {
@@ -327,7 +328,7 @@ impl<'g, G: Game> Sampler<'g, G> {
         }
     }
 
-    /// The smallest PL ratio met, and whether all ascents at one x reached the same height.
+    /// The smallest PL ratio found, and true if all ascents at one x reached the same maximum.
     fn pl(&self) -> (f64, bool) {
         let (mut ratio, mut same) = (f64::INFINITY, !self.climbs.is_empty());
         for c in &self.climbs {
@@ -342,7 +343,7 @@ impl<'g, G: Game> Sampler<'g, G> {
     }
 }
 
-/// How far samples spread: across a bounded set, or a few units around the start.
+/// Radius of the samples: the size of a bounded set, or a few units around the start.
 fn reach<R: Real>(set: &Set<R>, start: &[R]) -> f64 {
     let radius = set.radius_around(start);
     if radius.is_finite() { radius } else { 2.0 * (1.0 + ops::norm(start)) }
@@ -355,7 +356,7 @@ fn scatter<R: Real>(random: &mut Xoshiro, v: &mut [R], reach: f64) {
     ops::axpy(length, &d, v);
 }
 
-/// A random unit vector (the sum of four uniforms is normal enough to have no preferred axis that matters here).
+/// A random unit vector. The sum of four uniforms is close enough to normal here.
 fn direction<R: Real>(random: &mut Xoshiro, n: usize) -> Vec<R> {
     let mut d: Vec<R> = (0..n).map(|_| R::from_f64((0..4).map(|_| random.unit() - 0.5).sum::<f64>())).collect();
     normalise(&mut d);

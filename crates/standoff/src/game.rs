@@ -1,27 +1,28 @@
-//! A game, and a point of it: `min over x in X, max over y in Y, of f(x, y)`.
+//! The trait [`Game`], `min over x in X, max over y in Y, of f(x, y)`, and a [`Point`] of a game.
 
 use crate::enclosure::{EnclosedGradients, Precision, Slopes};
 use crate::{Real, Set};
 
-/// What the caller will ask at the point it fixes. A line search asks for values only, and a network then runs forward only.
+/// Quantities that the caller needs at the x it fixes. A line search needs values only, so a network runs only its
+/// forward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// `value` alone.
+    /// `value` only.
     Values,
     /// `value`, `grad_x` and `grad_y`.
     Gradients,
 }
 
-/// `min over x in X, max over y in Y, of f(x, y)`: two sets, a value and two gradients.
+/// A min-max game: `min over x in X, max over y in Y, of f(x, y)`, given by two sets, a value and two gradients.
 ///
-/// The inner player moves many times per outer step, so `x` is fixed first and everything else is asked at that `x`.
-/// A value that is not finite means "outside the domain of f": line searches step back from it, fixed-step methods end
-/// with [`StopReason::NonFinite`](crate::StopReason::NonFinite).
+/// `x` is fixed first and all other calls are at that `x`, because the inner player moves many times per outer step. A
+/// non-finite value means "outside the domain of f": line searches step back, and fixed-step methods end with
+/// [`StopReason::NonFinite`](crate::StopReason::NonFinite).
 ///
 /// ```
 /// use standoff::{Game, Need, Point, Set, Error};
 ///
-/// /// x y on a square.
+/// /// The game x y on a square.
 /// struct Bilinear(Set<f64>, f64);
 ///
 /// impl Game for Bilinear {
@@ -40,40 +41,41 @@ pub enum Need {
 /// # Ok::<(), standoff::Error>(())
 /// ```
 pub trait Game {
-    /// How the entries of `x`, `y` and the gradients are stored.
+    /// The number type of the entries of `x`, `y` and the gradients.
     type Real: Real;
 
-    /// Where `x`, the minimising player, may be.
+    /// The feasible set of `x`, the minimising player.
     fn x_set(&self) -> &Set<Self::Real>;
 
-    /// Where `y`, the maximising player, may be.
+    /// The feasible set of `y`, the maximising player.
     fn y_set(&self) -> &Set<Self::Real>;
 
-    /// Called whenever `x` changes; every other call is at this `x`. A game does its heavy work here, once: a finite-max
-    /// game computes all its losses, and their gradients if asked, in one pass over the data.
+    /// Sets the current `x`; every other call is at this `x`. A game does its expensive work here, once: a finite-max
+    /// game computes all its losses, and their gradients if needed, in one pass over the data.
     fn fix(&mut self, x: &[Self::Real], need: Need);
 
     /// `f(x, y)`.
     fn value(&mut self, y: &[Self::Real]) -> f64;
 
-    /// Writes the gradient in `x`, and returns `f(x, y)`.
+    /// Writes the gradient in `x` to `out` and returns `f(x, y)`.
     fn grad_x(&mut self, y: &[Self::Real], out: &mut [Self::Real]) -> f64;
 
-    /// Writes the gradient in `y`, and returns `f(x, y)`.
+    /// Writes the gradient in `y` to `out` and returns `f(x, y)`.
     fn grad_y(&mut self, y: &[Self::Real], out: &mut [Self::Real]) -> f64;
 
-    /// Whether `f` is linear in `y`. Then the regularised answer is exact: `P_Y(center + grad_y f / lambda)`.
+    /// True if `f` is linear in `y`. The regularised maximiser is then exact: `P_Y(center + grad_y f / lambda)`.
     fn linear_in_y(&self) -> bool {
         false
     }
 
-    /// Whether `f` is linear in `x`: with [`linear_in_y`](Game::linear_in_y) the duality gap needs no assumption.
+    /// True if `f` is linear in `x`. Together with [`linear_in_y`](Game::linear_in_y), the duality gap needs no
+    /// assumption.
     fn linear_in_x(&self) -> bool {
         false
     }
 
-    /// `f` and both gradients at a pair with rigorous bounds of their errors, for a proof; `None` when the game has no such bounds.
-    /// `slopes` are to be used at kinks that are met exactly.
+    /// Returns `f` and both gradients at a pair with rigorous error bounds, for a proof; `None` if the game has no such
+    /// bounds. `slopes` are used at kinks that are met exactly.
     fn enclose(
         &mut self,
         _z: &Point<Self::Real>,
@@ -83,36 +85,36 @@ pub trait Game {
         None
     }
 
-    /// What the caller states about its gradients: each is within this distance (of the whole vector) of the exact one. The
-    /// certificate adds it and believes it.
+    /// Stated bound of the error of each gradient, as the distance of the whole vector from the exact gradient. The
+    /// certificate adds it without checking it.
     fn grad_error(&self) -> f64 {
         0.0
     }
 
-    /// How far a value may be from the exact one, beyond the rounding of [`Real`](Game::Real): for games that compute with fewer digits
-    /// than they return. Line searches take differences up to this for rounding.
+    /// Stated bound of the error of a value beyond the rounding of [`Real`](Game::Real), for games that compute with
+    /// fewer digits than they return. Line searches ignore differences up to this size.
     fn value_error(&self) -> f64 {
         0.0
     }
 
-    /// Whether [`resample`](Game::resample) draws batches: methods that need exact gradients then refuse the game.
+    /// True if [`resample`](Game::resample) draws batches. Methods that need exact gradients refuse such a game.
     fn draws_batches(&self) -> bool {
         false
     }
 
-    /// Moves to mini-batch (or noise sample) number `step`: a pure function of the seed and `step`, so that there is no
-    /// random state to save. Returns whether anything changed: `false` for a game without batches.
+    /// Switches to mini-batch (or noise sample) number `step`. The batch is a pure function of the seed and `step`, so
+    /// there is no random state to save. Returns true if anything changed, and `false` for a game without batches.
     fn resample(&mut self, _step: u64) -> bool {
         false
     }
 
-    /// Returns to all the data, for measuring; `false` when nothing changed.
+    /// Switches back to all the data, for measuring. Returns `false` if nothing changed.
     fn whole(&mut self) -> bool {
         false
     }
 }
 
-/// A game behind a box is the game: what comes from a list, a file or Python is used like one's own.
+/// Forwards every call, so that a boxed game (from a list, a file or Python) is a game.
 impl<G: Game + ?Sized> Game for Box<G> {
     type Real = G::Real;
 
@@ -190,12 +192,12 @@ pub struct Point<R> {
 }
 
 impl<R: Real> Point<R> {
-    /// The pair of two slices.
+    /// Copies two slices into a pair.
     pub fn new(x: &[R], y: &[R]) -> Self {
         Self { x: x.to_vec(), y: y.to_vec() }
     }
 
-    /// Overwrites this pair with another of the same shape, without allocating.
+    /// Overwrites this pair with another one of the same dimensions, without allocating.
     pub fn copy_from(&mut self, other: &Self) {
         self.x.copy_from_slice(&other.x);
         self.y.copy_from_slice(&other.y);

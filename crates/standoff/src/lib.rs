@@ -1,8 +1,9 @@
-//! Non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`, solved to a certificate: proven bounds on how
-//! much either player could still gain to first order.
+//! Solver for non-convex min-max games, `min over x in X, max over y in Y, of f(x, y)`. It returns a pair with a
+//! certificate: proven bounds on the first-order gain that either player could still make.
 //!
-//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve()`], read the [`Solution`]: the best pair, its
-//! [`Certificate`], what it cost, and how the run ended. The default method needs no constants; [`methods`] has the others.
+//! Write a [`Game`] (or take one from [`formula`] or [`zoo`]), call [`solve()`], and read the [`Solution`]: the best
+//! pair, its [`Certificate`], the number of gradients and the reason why the run ended. The default method needs no
+//! constants; [`methods`] has the others.
 //!
 //! ```
 #![doc = include_str!("../examples/own_game.rs")]

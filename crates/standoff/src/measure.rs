@@ -1,5 +1,5 @@
-//! Measuring a pair: the certificate on all the data, not counted as calls. A pair that measures at most eps is a candidate, which
-//! is certified before the run may end with it.
+//! Measurement of a pair: the certificate on all the data, not counted as calls. A pair whose measured gaps are at most
+//! eps is a candidate, which is certified before the run may end with it.
 
 use std::time::{Duration, Instant};
 
@@ -7,28 +7,29 @@ use crate::certify::{Certifier, Evidence, check_projections_along, is_admissible
 use crate::pair::TwoGauges;
 use crate::{Certificate, Error, Game, Gap, Need, Oracle, Point, Real, Record, Settings, StopReason, ops};
 
-/// Unproven candidates after which a run ends.
+/// Limit of unproven candidates; then the run ends.
 const MOST_UNPROVEN: u32 = 12;
 
 /// Gaps up to this many times the stated error of the gradients are not distinguished from 0.
 const WITHIN_ERROR: f64 = 2.0;
 
-/// Scratch for measuring.
+/// Scratch space for measuring.
 pub(crate) struct Meter<R> {
     pair: TwoGauges<R>,
     eps: f64,
     certifier: Certifier<R>,
-    /// Candidates that were not proven, the reason of the last one, and how many candidates are passed over before the next is tried.
+    /// Number of unproven candidates, the obstacle of the last one, and the number of candidates to skip before the
+    /// next attempt.
     unproven: u32,
     obstacle: Option<StopReason>,
     pause: u32,
 }
 
-/// What became of a candidate.
+/// Result of judging a candidate.
 pub(crate) enum Candidate<R> {
-    /// The run ends here, with this pair.
+    /// The run ends with this pair.
     Ends(Box<(Point<R>, Record)>, StopReason),
-    /// It is not proven; the run goes on.
+    /// The pair is not proven; the run continues.
     Unproven,
 }
 
@@ -58,7 +59,8 @@ impl<R: Real> Meter<R> {
         Record { iteration, value, certificate, calls: f.calls(), seconds }
     }
 
-    /// Certifies a pair that measures at most eps. It is moved into the sets first, if rounding has left it just outside.
+    /// Certifies a pair whose measured gaps are at most eps. Moves it into the sets first if rounding has left it just
+    /// outside.
     pub(crate) fn judge<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -77,20 +79,20 @@ impl<R: Real> Meter<R> {
         self.obstacle = Some(obstacle);
         self.unproven += 1;
         self.pause = 1 << self.unproven;
-        // What rounding hides does not get better; everything else may.
+        // A rounding limit does not improve with more iterations; all other obstacles may.
         if obstacle == StopReason::RoundingLimit || self.unproven >= MOST_UNPROVEN {
             return Ok(Candidate::Ends(Box::new((point, certified)), obstacle));
         }
         Ok(Candidate::Unproven)
     }
 
-    /// Whether the measured gaps are within the error of the gradients that the game states; never if it states none.
+    /// True if the measured gaps are within the error of the gradients that the game states; false if it states none.
     pub(crate) fn within_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: &Certificate) -> bool {
         let error = self.pair.radius * f.grad_error();
         error > 0.0 && measured.epsilon() <= WITHIN_ERROR * error
     }
 
-    /// A measurement with the error of the gradients that the game states.
+    /// Adds the stated error of the gradients to a measurement.
     pub(crate) fn with_error<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, measured: Certificate) -> Certificate {
         let error = self.pair.radius * f.grad_error();
         let wider =
@@ -98,18 +100,18 @@ impl<R: Real> Meter<R> {
         Certificate { x: wider(measured.x), y: wider(measured.y), ..measured }
     }
 
-    /// The end of a run whose gaps are within the stated error of the gradients, if that error alone exceeds eps.
+    /// Ends a run whose gaps are within the stated error of the gradients, if that error alone exceeds eps.
     pub(crate) fn lost_in_rounding<G: Game<Real = R>>(&self, f: &Oracle<'_, G>, record: &Record) -> Option<StopReason> {
         let hopeless = self.pair.radius * f.grad_error() >= self.eps && self.within_error(f, &record.certificate);
         hopeless.then_some(StopReason::RoundingLimit)
     }
 
-    /// Why the last candidates were not proven, if there were any.
+    /// The obstacle of the last unproven candidate, if there was one.
     pub(crate) fn obstacle(&self) -> Option<StopReason> {
         self.obstacle
     }
 
-    /// The pair, moved into the sets, with its certificate.
+    /// Moves the pair into the sets and certifies it.
     pub(crate) fn certify<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -135,7 +137,7 @@ impl<R: Real> Meter<R> {
         Ok((point, evidence))
     }
 
-    /// What keeps a candidate from being proven.
+    /// The obstacle that keeps a candidate from being proven.
     fn obstacle_to<G: Game<Real = R>>(
         &self,
         f: &Oracle<'_, G>,
@@ -161,7 +163,7 @@ impl<R: Real> Meter<R> {
         })
     }
 
-    /// A start outside the domain is bad input, not a bad ending.
+    /// Returns an error if f or a gradient is not finite at the start.
     pub(crate) fn refuse_bad_start<G: Game<Real = R>>(&self, f: &mut Oracle<'_, G>, z: &Point<R>) -> Result<(), Error> {
         f.look(&z.x, Need::Gradients);
         let value = f.peek_both(&z.y);
@@ -179,7 +181,7 @@ impl<R: Real> Meter<R> {
     }
 }
 
-/// Time spent by the method: the wall clock less the time spent measuring.
+/// Time spent by the method: the wall clock minus the time spent measuring.
 pub(crate) struct Clock {
     begun: Instant,
     measuring: Duration,
@@ -199,7 +201,7 @@ impl Clock {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Runs `task` off the clock, telling it the seconds so far.
+    /// Runs `task` with the clock stopped; `task` receives the seconds so far.
     pub(crate) fn pause<T>(&mut self, task: impl FnOnce(f64) -> T) -> T {
         let from = Instant::now();
         let result = task((from - self.begun).saturating_sub(self.measuring).as_secs_f64());

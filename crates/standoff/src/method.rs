@@ -1,8 +1,8 @@
-//! A method, as the loop sees it; and what a run asks of it.
+//! The trait [`Method`] of all methods, and the [`Goal`] of a run.
 
 use crate::{Game, Oracle, Point, Real, StopReason};
 
-/// What a run asks for: X and Y at most `eps`, for steps of length at most `radius`.
+/// Goal of a run: X and Y at most `eps` for steps of length at most `radius`.
 ///
 /// ```
 /// use standoff::Goal;
@@ -13,15 +13,16 @@ use crate::{Game, Oracle, Point, Real, StopReason};
 pub struct Goal {
     /// The accuracy.
     pub eps: f64,
-    /// The longest step that the certificate considers.
+    /// Length of the longest step that the certificate considers.
     pub radius: f64,
 }
 
 impl Goal {
-    /// The longest step in a set of that diameter that the certificate considers: `min(radius, diameter)`, where a diameter below 1 counts
-    /// as 1, so that radius 1 is the paper's case for every set.
+    /// The longest step that the certificate considers in a set of this diameter: `min(radius, diameter)`, where a
+    /// diameter below 1 counts as 1, so that radius 1 is the paper's case for every set.
     ///
-    /// A gradient that is off by `d` moves X by at most `d` times this, and a residual `r` in y costs Y at most `r` times this.
+    /// A gradient error of `d` changes X by at most `d` times this, and a residual `r` in y changes Y by at most `r`
+    /// times this.
     pub(crate) fn reach(self, diameter: f64) -> f64 {
         let diameter = if diameter > 1.0 { diameter } else { 1.0 };
         if self.radius < diameter { self.radius } else { diameter }
@@ -35,21 +36,21 @@ impl From<f64> for Goal {
     }
 }
 
-/// A method moves the pair; the loop in `solve.rs` judges it. Multi-step methods answer (y replies to x) and advance (x moves),
-/// one-loop methods advance only.
+/// A method moves the pair; the loop in `solve.rs` measures it. Nested methods have two phases: `answer` moves y to its
+/// response to x, `advance` moves x. One-loop methods only advance.
 ///
-/// `Err` ends the run with that reason: a budget used up inside, or a method that cannot go on.
+/// `Err` ends the run with that reason: a limit was reached inside, or the method cannot continue.
 pub trait Method<G: Game> {
-    /// y replies to x.
+    /// Moves y to its response to x.
     fn answer(&mut self, _f: &mut Oracle<'_, G>, _z: &mut Point<G::Real>) -> Result<(), StopReason> {
         Ok(())
     }
 
-    /// x, or both, move.
+    /// Moves x, or both players.
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason>;
 
-    /// Shows every piece of state that a continued run needs, by name. Saving and loading are both such a visit. A method without
-    /// state has nothing to show.
+    /// Visits every piece of state, by name, that a continued run needs. Both saving and loading use it. A method
+    /// without state visits nothing.
     fn visit(&mut self, _visitor: &mut dyn Visitor<G::Real>) {}
 }
 

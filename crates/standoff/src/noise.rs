@@ -1,13 +1,13 @@
-//! A game whose gradient in x is noisy: for trying methods in the stochastic setting.
+//! A game with noise on its gradient in x, for trying methods in the stochastic setting.
 
 use crate::random::Xoshiro;
 use crate::{Error, Game, Need, Real, Set};
 
 /// A game with seeded Gaussian noise on `grad_x`; values and `grad_y` are exact.
 ///
-/// The noise of a step is a pure function of the seed and the step: every gradient of that step carries the same noise, as the
-/// gradients of a mini-batch do, and a continued run meets the same noise as an unbroken one. [`whole`](Game::whole) switches it
-/// off, so what is measured is the exact game.
+/// The noise of a step is a pure function of the seed and the step. All gradients of one step have the same noise, like
+/// the gradients of a mini-batch, and a continued run has the same noise as an uninterrupted one.
+/// [`whole`](Game::whole) switches the noise off, so measurements are exact.
 ///
 /// ```
 /// use standoff::noise::Noisy;

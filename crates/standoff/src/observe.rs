@@ -1,36 +1,36 @@
-//! What a run says of itself while it goes: records, and who listens.
+//! Records of a run, and observers that receive them.
 
 use crate::{Calls, Certificate, StopReason};
 
 /// One measurement of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Record {
-    /// Outer iterations so far.
+    /// Number of outer iterations so far.
     pub iteration: u64,
     /// `f(x, y)`.
     pub value: f64,
-    /// X and Y, with their bounds.
+    /// Bounds of X and Y.
     pub certificate: Certificate,
-    /// The oracle's counts.
+    /// The oracle's counters.
     pub calls: Calls,
-    /// Seconds spent by the method; measuring is not billed.
+    /// Seconds spent by the method, without measuring.
     pub seconds: f64,
 }
 
-/// Who listens to a run, and may end it.
+/// Receives the measurements of a run and may end it.
 pub trait Observer {
     /// Called after each measurement; a reason ends the run.
     fn record(&mut self, record: &Record) -> Option<StopReason>;
 }
 
-/// Nobody listens.
+/// Ignores all records.
 impl Observer for () {
     fn record(&mut self, _record: &Record) -> Option<StopReason> {
         None
     }
 }
 
-/// Every record, kept.
+/// Keeps every record.
 ///
 /// ```
 /// use standoff::{Settings, Trace, solve_with, zoo};
@@ -45,7 +45,7 @@ impl Observer for () {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// In the order they were made.
+    /// The records in the order of the run.
     pub records: Vec<Record>,
 }
 

@@ -3,7 +3,8 @@
 use crate::Real;
 use crate::simd::{self, Pass};
 
-/// Accumulators per sum. Wide enough for two AVX2 registers; fixed, because the order of additions is part of the result.
+/// Number of partial sums. Wide enough for two AVX2 registers; it is fixed because the order of additions is part of
+/// the result.
 const LANES: usize = 8;
 
 /// `<a, b>`.
@@ -23,8 +24,8 @@ pub fn distance<R: Real>(a: &[R], b: &[R]) -> f64 {
     norm_of(a, b, |a, b| a - b)
 }
 
-/// The norm of the vector with the entries `entry(a_i, b_i)`: the plain sum of squares, and only where that leaves the
-/// safe range once more in units of the largest entry.
+/// The norm of the vector with the entries `entry(a_i, b_i)`: the plain sum of squares, and a second pass in units of
+/// the largest entry only if the first one may have overflowed or underflowed.
 fn norm_of<R: Real>(a: &[R], b: &[R], entry: impl Fn(f64, f64) -> f64 + Copy) -> f64 {
     let squares = simd::run(SumOf { a, b, term: |a, b| entry(a, b) * entry(a, b) });
     if (1e-280..=f64::MAX).contains(&squares) || squares.is_nan() {
@@ -55,13 +56,13 @@ pub fn add_scaled<R: Real>(out: &mut [R], a: &[R], t: f64, b: &[R]) {
     }
 }
 
-/// Whether every entry is a number one can compute with.
+/// True if every entry is finite.
 pub fn all_finite<R: Real>(a: &[R]) -> bool {
     // 0 * inf and 0 * NaN are NaN.
     simd::run(SumOf { a, b: a, term: |a, _| 0.0 * a }) == 0.0
 }
 
-/// `sum_i term(i)` for `i < n`: eight running sums, added pairwise at the end.
+/// `sum_i term(i)` for `i < n`: eight partial sums, added pairwise at the end.
 #[inline(always)]
 pub(crate) fn sum_of(n: usize, term: impl Fn(usize) -> f64) -> f64 {
     let mut acc = [0.0; LANES];
@@ -103,7 +104,7 @@ impl<R: Real, F: Fn(f64, f64) -> f64> Pass for SumOf<'_, R, F> {
     }
 }
 
-/// The lanes added pairwise.
+/// Pairwise sum of the partial sums.
 #[inline(always)]
 fn tree(a: [f64; LANES]) -> f64 {
     ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]))

@@ -1,4 +1,5 @@
-//! The only way a method reaches a game: it forwards, counts, and remembers the last gradients.
+//! The oracle, through which every method calls a game. It forwards the calls, counts them, and caches the last
+//! gradients.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +7,10 @@ use std::time::Instant;
 
 use crate::{Certificate, Game, Need, Real, Set, StopReason};
 
-/// How often a game was asked. Measuring a certificate is not counted; a method asking again at the same point is.
+/// Number of calls of a game. Measuring a certificate is not counted; a method's repeated call at the same point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
-    /// Times `x` changed.
+    /// Changes of `x`.
     pub fix: u64,
     /// Values of `f`.
     pub value: u64,
@@ -26,7 +27,7 @@ impl Calls {
     }
 }
 
-/// When to give up, checked by every inner loop through [`Oracle::budget`].
+/// Limits of a run, checked by every inner loop through [`Oracle::budget`].
 ///
 /// ```
 /// use standoff::oracle::{Limits, Oracle};
@@ -42,15 +43,15 @@ impl Calls {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// Most gradients, of both kinds together.
+    /// Limit of gradients, of both kinds together.
     pub max_gradients: Option<u64>,
-    /// Latest moment.
+    /// Latest time.
     pub deadline: Option<Instant>,
-    /// Set from outside (Ctrl-C) to end the run.
+    /// Flag set from outside (Ctrl-C) to end the run.
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
-/// A gradient, which of the two stored `y` it belongs to, and the value there.
+/// A cached gradient, the index of the stored `y` it belongs to, and the value there.
 struct GradientMemory<R> {
     gradient: Vec<R>,
     at: usize,
@@ -67,7 +68,8 @@ impl<R: Real> GradientMemory<R> {
         self.valid && ys[self.at] == y
     }
 
-    /// Finds a place for the `y` of a new gradient: that of the other gradient if they agree, so that nothing is copied.
+    /// Chooses a slot for the `y` of a new gradient: the slot of the other gradient if both have the same `y`, so that
+    /// nothing is copied.
     fn place(&mut self, other: &Self, ys: &mut [Vec<R>; 2], y: &[R]) {
         self.valid = false;
         if other.holds(ys, y) {
@@ -81,7 +83,7 @@ impl<R: Real> GradientMemory<R> {
     }
 }
 
-/// A game behind a counter.
+/// A game with counters, limits and cached gradients.
 pub struct Oracle<'g, G: Game + ?Sized> {
     game: &'g mut G,
     limits: Limits,
@@ -89,16 +91,16 @@ pub struct Oracle<'g, G: Game + ?Sized> {
     x: Vec<G::Real>,
     fixed: Option<Need>,
     billed: Option<Need>,
-    /// Where the gradients were taken: one place if they were taken at the same `y`.
+    /// The `y` of the cached gradients; both use one slot if they belong to the same `y`.
     ys: [Vec<G::Real>; 2],
     along_x: GradientMemory<G::Real>,
     along_y: GradientMemory<G::Real>,
-    /// X and Y at the pair of which both gradients are remembered.
+    /// X and Y at the pair of the cached gradients.
     gaps: Option<Certificate>,
 }
 
 impl<'g, G: Game + ?Sized> Oracle<'g, G> {
-    /// A fresh counter on `game`.
+    /// A new oracle for `game`, with all counters at 0.
     pub fn new(game: &'g mut G, limits: Limits) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
@@ -125,55 +127,55 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         self.game.y_set()
     }
 
-    /// Whether the game says it is linear in `y`.
+    /// True if the game states that it is linear in `y`.
     pub fn linear_in_y(&self) -> bool {
         self.game.linear_in_y()
     }
 
-    /// The error of its gradients that the game states.
+    /// The error bound that the game states for its gradients.
     pub fn grad_error(&self) -> f64 {
         self.game.grad_error()
     }
 
-    /// How far `<gradient, s>` may be off for a step `s` of this length, by the error that the game states.
+    /// Largest error of `<gradient, s>` for a step `s` of this length, from the error that the game states.
     pub(crate) fn error_over(&self, length: f64) -> f64 {
         let error = self.game.grad_error();
         // 0 times an infinite length is NaN.
         if error > 0.0 { error * length } else { 0.0 }
     }
 
-    /// The error of its values that the game states.
+    /// The error bound that the game states for its values.
     pub fn value_error(&self) -> f64 {
         self.game.value_error()
     }
 
-    /// The counts so far.
+    /// The counters so far.
     pub fn calls(&self) -> Calls {
         self.calls
     }
 
-    /// Takes up counting where an earlier run left it.
+    /// Continues the counters of an earlier run.
     pub(crate) fn set_calls(&mut self, calls: Calls) {
         self.calls = calls;
     }
 
-    /// The game, to look at.
+    /// The game, read-only.
     pub fn game(&self) -> &G {
         self.game
     }
 
-    /// The game, for measuring. Whatever is fixed there is forgotten here.
+    /// The game, for measuring. Clears the cache, because the caller may fix another x.
     pub(crate) fn game_mut(&mut self) -> &mut G {
         self.leave();
         self.game
     }
 
-    /// The value that came with the last gradient in x: NaN before the first.
+    /// The value that came with the last gradient in x; NaN before the first.
     pub fn last_value(&self) -> f64 {
         self.along_x.value
     }
 
-    /// Fails with the reason once a limit is reached. Inner loops ask this every iteration.
+    /// Returns an error with the reason if a limit is reached. Inner loops call this in every iteration.
     pub fn budget(&self) -> Result<(), StopReason> {
         if self.limits.max_gradients.is_some_and(|most| self.calls.gradients() >= most) {
             return Err(StopReason::OracleLimit);
@@ -187,7 +189,7 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         Ok(())
     }
 
-    /// Fixes `x`; the calls that follow are at this point. Free when nothing changes.
+    /// Fixes `x`; later calls are at this point. Costs nothing if `x` is already fixed.
     pub fn at(&mut self, x: &[G::Real], need: Need) {
         self.look(x, need);
         if self.billed < Some(need) {
@@ -196,9 +198,9 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         }
     }
 
-    /// As [`at`](Self::at), for measuring: not counted.
+    /// Same as [`at`](Self::at), but not counted; for measuring.
     pub fn look(&mut self, x: &[G::Real], need: Need) {
-        // A NaN differs from itself, so a poisoned x is fixed anew each time and stays visible in the values.
+        // NaN differs from itself, so an x with a NaN is fixed again each time and leads to NaN values.
         if self.x != x {
             self.x.copy_from_slice(x);
             self.leave();
@@ -215,21 +217,21 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         self.peek_value(y)
     }
 
-    /// The gradient in `x`; returns `f` too.
+    /// Writes the gradient in `x` and returns `f`.
     pub fn grad_x(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
         self.calls.grad_x += 1;
         self.peek_grad_x(y, out)
     }
 
-    /// The gradient in `y`; returns `f` too.
+    /// Writes the gradient in `y` and returns `f`.
     pub fn grad_y(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
         self.calls.grad_y += 1;
         self.peek_grad_y(y, out)
     }
 
-    /// As [`value`](Self::value), for measuring: not counted.
+    /// Same as [`value`](Self::value), but not counted; for measuring.
     pub fn peek_value(&mut self, y: &[G::Real]) -> f64 {
-        assert!(self.fixed.is_some(), "a point is fixed before its value is asked");
+        assert!(self.fixed.is_some(), "fix x before asking for a value");
         if self.along_x.holds(&self.ys, y) {
             self.along_x.value
         } else if self.along_y.holds(&self.ys, y) {
@@ -239,35 +241,37 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         }
     }
 
-    /// As [`grad_x`](Self::grad_x), for measuring: not counted.
+    /// Same as [`grad_x`](Self::grad_x), but not counted; for measuring.
     pub fn peek_grad_x(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
         self.take_x(y);
         out.copy_from_slice(&self.along_x.gradient);
         self.along_x.value
     }
 
-    /// As [`grad_y`](Self::grad_y), for measuring: not counted.
+    /// Same as [`grad_y`](Self::grad_y), but not counted; for measuring.
     pub fn peek_grad_y(&mut self, y: &[G::Real], out: &mut [G::Real]) -> f64 {
         self.take_y(y, false);
         out.copy_from_slice(&self.along_y.gradient);
         self.along_y.value
     }
 
-    /// Both gradients at `y`, for measuring: not counted and not copied, [`gradients`](Self::gradients) has them. Returns `f` too.
+    /// Computes both gradients at `y` without counting, for measuring. [`gradients`](Self::gradients) returns them
+    /// without a copy. Returns `f`.
     pub fn peek_both(&mut self, y: &[G::Real]) -> f64 {
         self.take_x(y);
         self.take_y(y, true);
         self.along_x.value
     }
 
-    /// Both gradients at `y`, counted but not copied: [`gradients`](Self::gradients) has them. Returns `f` too.
+    /// Computes both gradients at `y`, counted. [`gradients`](Self::gradients) returns them without a copy. Returns
+    /// `f`.
     pub fn grad_both(&mut self, y: &[G::Real]) -> f64 {
         self.calls.grad_x += 1;
         self.calls.grad_y += 1;
         self.peek_both(y)
     }
 
-    /// The gradients in `x` and in `y` that were taken last.
+    /// The last gradients in `x` and in `y`.
     pub fn gradients(&self) -> (&[G::Real], &[G::Real]) {
         (&self.along_x.gradient, &self.along_y.gradient)
     }
@@ -283,7 +287,7 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
         }
     }
 
-    /// `y_is_of_x`: the gradient in x has just been taken at this `y`, which then need not be compared.
+    /// `y_is_of_x`: the gradient in x was just computed at this `y`, so no comparison is needed.
     fn take_y(&mut self, y: &[G::Real], y_is_of_x: bool) {
         self.require_gradients();
         let memory = &mut self.along_y;
@@ -301,33 +305,29 @@ impl<'g, G: Game + ?Sized> Oracle<'g, G> {
     }
 
     fn require_gradients(&self) {
-        assert_eq!(
-            self.fixed,
-            Some(Need::Gradients),
-            "a point is fixed with Need::Gradients before its gradient is asked"
-        );
+        assert_eq!(self.fixed, Some(Need::Gradients), "fix x with Need::Gradients before asking for a gradient");
     }
 
-    /// Moves to mini-batch number `step`. What was remembered belongs to another batch.
+    /// Switches to mini-batch number `step` and clears the cache if the batch changed.
     pub fn resample(&mut self, step: u64) {
         if self.game.resample(step) {
             self.leave();
         }
     }
 
-    /// Returns to all the data.
+    /// Switches back to all the data.
     pub fn whole(&mut self) {
         if self.game.whole() {
             self.leave();
         }
     }
 
-    /// X and Y at the pair whose gradients were taken last, if they were measured there.
+    /// X and Y at the pair of the cached gradients, if measured there.
     pub(crate) fn known_gaps(&self) -> Option<Certificate> {
         self.gaps
     }
 
-    /// Keeps X and Y of the pair whose gradients were taken last.
+    /// Stores X and Y of the pair of the cached gradients.
     pub(crate) fn remember_gaps(&mut self, gaps: Certificate) {
         self.gaps = Some(gaps);
     }

@@ -1,11 +1,11 @@
-//! X and Y of a pair as they are measured during a run: not counted as calls, and not measured again at the same pair.
+//! X and Y of a pair, measured during a run: not counted as calls, and cached for the same pair.
 
 use crate::gap::{Ask, Gauge, Side};
 use crate::{Certificate, Game, Need, Oracle, Point, Real};
 
-/// Measures pairs through an oracle, which has the gradients afterwards.
+/// Measures pairs through an oracle, which keeps the gradients.
 pub(crate) struct TwoGauges<R> {
-    /// One per player: a gauge keeps scratch of the player's length.
+    /// One gauge per player, because a gauge keeps scratch space of the player's dimension.
     of_x: Gauge<R>,
     of_y: Gauge<R>,
     pub(crate) radius: f64,
@@ -33,11 +33,11 @@ impl<R: Real> TwoGauges<R> {
     }
 }
 
-/// As [`TwoGauges`], with copies of the gradients.
+/// Same as [`TwoGauges`], with copies of the gradients.
 pub(crate) struct PairGauge<R> {
     gauges: TwoGauges<R>,
     pub(crate) radius: f64,
-    /// The gradients at the pair measured last.
+    /// The gradients at the last measured pair.
     pub(crate) gx: Vec<R>,
     pub(crate) gy: Vec<R>,
 }

@@ -1,22 +1,23 @@
-//! What the theorems promise: K, T, lambda, N, step sizes and gradient counts from constants and epsilon.
+//! Worst-case plans from the theorems: K, T, lambda, N, step sizes and gradient counts from constants and epsilon.
 //!
-//! Counts are `f64` because worst-case budgets are often beyond any integer.
+//! Counts are `f64` because worst-case counts often exceed every integer type.
 
 use crate::{Constants, Error, Goal};
 
-/// Which statement of a theorem is followed.
+/// The version of a theorem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statement {
-    /// The paper to the letter.
+    /// The paper exactly as printed.
     Printed,
     /// The paper's own schedule with its constants corrected (docs/errata.md).
     Corrected,
-    /// A sharper analysis that measures at the projected point: no radius of X, no bound on the gradient of g.
+    /// A sharper analysis that measures at the projected point; needs neither the radius of X nor a bound on the
+    /// gradient of g.
     Tightened,
 }
 
 impl Statement {
-    /// All three, in the order of a table.
+    /// All three versions, in the order of tables.
     pub const ALL: [Self; 3] = [Self::Printed, Self::Corrected, Self::Tightened];
 
     /// The name in tables and JSON.
@@ -28,7 +29,7 @@ impl Statement {
         }
     }
 
-    /// What this statement can promise: the printed one knows steps of length at most 1.
+    /// The goal that this version can guarantee: the printed one covers steps of length at most 1.
     fn goal(self, goal: Goal) -> Goal {
         if self == Self::Printed { Goal::from(goal.eps) } else { goal }
     }
@@ -39,12 +40,12 @@ impl Statement {
 pub enum OuterStep {
     /// Projected gradient.
     Projected,
-    /// The certificate's own direction.
+    /// A Frank-Wolfe step along the direction of the certificate.
     FrankWolfe,
 }
 
 impl OuterStep {
-    /// The method that is Algorithm 2 with this step.
+    /// The name of the method that is Algorithm 2 with this step.
     fn method(self) -> &'static str {
         match self {
             Self::Projected => "regularised",
@@ -61,7 +62,7 @@ pub(crate) struct StepReach {
 }
 
 impl StepReach {
-    /// From the radii among the constants.
+    /// From the radii in the constants.
     fn of(goal: Goal, c: &Constants) -> Self {
         let diameter = |radius: Option<f64>| radius.map_or(f64::INFINITY, |r| 2.0 * r);
         Self { x: goal.reach(diameter(c.radius_x)), y: goal.reach(diameter(c.radius_y)) }
@@ -88,7 +89,7 @@ pub struct Plan {
     pub step_x: f64,
     /// Step size in y.
     pub step_y: f64,
-    /// The residual at which an inner loop may stop instead of counting to K.
+    /// The residual at which an inner loop may stop before K steps.
     pub tolerance: f64,
 }
 
@@ -108,7 +109,7 @@ impl Plan {
     }
 }
 
-/// A constant that a schedule cannot do without.
+/// The value of a constant that the schedule needs.
 fn need(value: Option<f64>, method: &'static str, constant: &'static str) -> Result<f64, Error> {
     value.ok_or(Error::MissingConstant { method, constant })
 }
@@ -118,7 +119,7 @@ fn smoothness(c: &Constants, mu: f64) -> f64 {
     c.l11 + c.l12 * c.l12 / mu
 }
 
-/// Algorithm 1 (multi-step gradient descent ascent) for a mu-PL game. The printed statement knows radius 1 only.
+/// Plan of Algorithm 1 (multi-step gradient descent ascent) for a mu-PL game. The printed version covers radius 1 only.
 pub fn algorithm1(c: &Constants, goal: impl Into<Goal>, statement: Statement) -> Result<Plan, Error> {
     const NAME: &str = "multistep";
     refuse_impossible(c, NAME)?;
@@ -149,7 +150,7 @@ pub fn algorithm1(c: &Constants, goal: impl Into<Goal>, statement: Statement) ->
     })
 }
 
-/// Refuses a mu that is missing, or larger than L22: a mu-PL function cannot be smoother than that.
+/// Refuses a missing mu and a mu larger than L22, which is impossible for a mu-PL function.
 pub(crate) fn refuse_impossible(c: &Constants, method: &'static str) -> Result<(), Error> {
     if !(c.mu > 0.0) {
         return Err(Error::MissingConstant { method, constant: "mu (the PL constant in y, positive)" });
@@ -159,20 +160,20 @@ pub(crate) fn refuse_impossible(c: &Constants, method: &'static str) -> Result<(
     if fine { Ok(()) } else { Err(Error::Setting { name: "mu", value: c.mu, want: "at most L22" }) }
 }
 
-/// The regulariser of Algorithm 2 and everything that follows from its weight alone.
+/// The regulariser of Algorithm 2 and the quantities that depend only on its weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Weighted {
     pub(crate) lambda: f64,
-    /// `L22 + lambda`, the smoothness of `f_lambda` in y; printed L22.
+    /// `L22 + lambda`, the smoothness of `f_lambda` in y; the paper prints L22.
     pub(crate) inner_smoothness: f64,
-    /// N.
+    /// The restart length N.
     pub(crate) restart: f64,
     /// `L = L11 + L12^2/lambda`, the smoothness of `g_lambda`.
     pub(crate) smoothness: f64,
 }
 
 impl Weighted {
-    /// For a weight that is given; otherwise for `eps/(share radius_y reach)`, which costs Y at most `2 eps/share`.
+    /// For a given weight; otherwise for `eps/(share radius_y reach)`, which adds at most `2 eps/share` to Y.
     pub(crate) fn new(c: &Constants, given: Option<f64>, (eps, share): (f64, f64), printed: bool) -> Self {
         let lambda = given.unwrap_or(eps / share);
         let inner_smoothness = if printed { c.l22 } else { c.l22 + lambda };
@@ -182,7 +183,8 @@ impl Weighted {
     }
 }
 
-/// Algorithm 2 (regularised, with accelerated inner ascent) for a nonconvex-concave game. The printed statement knows radius 1 only.
+/// Plan of Algorithm 2 (regularised, accelerated inner ascent) for a nonconvex-concave game. The printed version covers
+/// radius 1 only.
 pub fn algorithm2(c: &Constants, goal: impl Into<Goal>, statement: Statement, outer: OuterStep) -> Result<Plan, Error> {
     let goal = statement.goal(goal.into());
     let radius_y = need(c.radius_y, outer.method(), "radius_y (Y must be bounded)")?;
@@ -192,7 +194,7 @@ pub fn algorithm2(c: &Constants, goal: impl Into<Goal>, statement: Statement, ou
     algorithm2_with(c, goal, statement, (outer, weighted))
 }
 
-/// As [`algorithm2`], for a weight of the regulariser that may be the user's.
+/// Same as [`algorithm2`], for a weight of the regulariser that the user may give.
 pub(crate) fn algorithm2_with(
     c: &Constants,
     goal: Goal,
@@ -204,14 +206,15 @@ pub(crate) fn algorithm2_with(
     let printed = statement == Statement::Printed;
     let (eps, reach) = (goal.eps, StepReach::of(goal, c));
     let Weighted { lambda, inner_smoothness: l_in, restart, smoothness: smooth } = w;
-    // g - g_lambda lies between 0 and lambda D^2/2, D the radius of Y: Delta_g of g_lambda is larger by at most that.
+    // g - g_lambda lies between 0 and lambda D^2/2, where D is the radius of Y, so Delta_g of g_lambda is larger by at
+    // most that.
     let bias = if printed { 0.0 } else { 0.5 * lambda * radius_y * radius_y };
     let delta_g = need(c.delta_g, method, "delta_g")? + bias;
     let c = &Constants { delta_g: Some(delta_g), ..*c };
     let delta = need(c.delta, method, "delta")?;
     let tolerance = tightened_tolerance(c, lambda, eps, reach);
     let (steps, inner) = if statement == Statement::Tightened {
-        // Residual <= 2 sqrt(2 L h), h the inner gap, which halves every N steps.
+        // Residual <= 2 sqrt(2 L h), where h is the inner gap, which halves every N steps.
         let epochs = (8.0 * l_in * delta / (tolerance * tolerance)).log2().max(1.0).ceil();
         (tightened_outer(outer, smooth, delta_g, (eps, reach)), epochs * restart)
     } else {
@@ -240,11 +243,12 @@ pub(crate) fn algorithm2_with(
     })
 }
 
-/// The outer count with gradients of g exact to `eps/12`, over steps of length at most `m`.
+/// The number of outer steps if gradients of g are exact to `eps/12`, over steps of length at most `m`.
 ///
-/// Projected: `X <= m (2 L d) + eps/6` after a step of length d, and g falls by `(L/4) d^2 - delta^2/L` at least, `delta = eps/(12 m)`:
-/// `64 L Delta_g m^2 / eps^2`. Frank-Wolfe: while `X > eps` a step of `X/(L ||s||^2)` lets g fall by `5 X^2/(12 L m^2)` at least, a
-/// clipped one (`X > L ||s||^2`) by `5 X/12`: `12 Delta_g max(L m^2, eps) / (5 eps^2)`.
+/// Projected: after a step of length d, `X <= m (2 L d) + eps/6`, and g decreases by at least `(L/4) d^2 - delta^2/L`
+/// with `delta = eps/(12 m)`. This gives `64 L Delta_g m^2 / eps^2` steps. Frank-Wolfe: while `X > eps`, a step of
+/// `X/(L ||s||^2)` decreases g by at least `5 X^2/(12 L m^2)`, and a clipped step (`X > L ||s||^2`) by at least `5
+/// X/12`. This gives `12 Delta_g max(L m^2, eps) / (5 eps^2)` steps.
 fn tightened_outer(outer: OuterStep, smooth: f64, delta_g: f64, (eps, reach): (f64, StepReach)) -> f64 {
     let smooth = smooth * reach.x * reach.x;
     match outer {
@@ -259,7 +263,8 @@ pub(crate) fn frank_wolfe_smoothness(c: &Constants, smooth: f64) -> Result<f64, 
     Ok(smooth.max(c.l12).max(g_max).max(1.0))
 }
 
-/// The inner residual that keeps `Y` and the error of the outer gradient within their shares of eps, for curvature `mu`.
+/// The inner residual that keeps `Y` and the error of the outer gradient within their shares of eps, for curvature
+/// `mu`.
 pub(crate) fn tightened_tolerance(c: &Constants, mu: f64, eps: f64, reach: StepReach) -> f64 {
     let for_x = if c.l12 > 0.0 { mu * (eps / (12.0 * reach.x)) / c.l12 } else { f64::INFINITY };
     for_x.min(eps / (4.0 * reach.y))
@@ -272,7 +277,8 @@ fn paper_outer(c: &Constants, smooth: f64, eps: f64, method: &'static str) -> Re
     Ok(32.0 * need(c.delta_g, method, "delta_g")? * reach * reach / (smooth * eps * eps))
 }
 
-/// `4 log(1/eps) + log(2^power Lbar^6 Rbar^6 Delta / (L^2 mu))`, and `2 log(m)` for errors that steps of length m enlarge.
+/// `4 log(1/eps) + log(2^power Lbar^6 Rbar^6 Delta / (L^2 mu))`, plus `2 log(m)` because steps of length m enlarge
+/// errors.
 fn paper_log(
     c: &Constants,
     (smooth, mu, power): (f64, f64, i32),

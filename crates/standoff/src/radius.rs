@@ -1,15 +1,18 @@
-//! The radius of a certificate. An infinite one stands for a finite one that covers both sets: X and Y are then gains over whole sets.
+//! The radius of a certificate. An infinite radius is replaced by a finite one that covers both sets; X and Y are then
+//! gains over whole sets.
 
 use crate::{Error, Game, Real, Set};
 
-/// How much the diameters are widened, relative to their size, for the rounding of their computation.
+/// Relative widening of the diameters, which covers the rounding of their computation.
 const WIDEN: f64 = 1e-9;
 
-/// The radius to measure with: a finite one is itself; an infinite one becomes the larger diameter of the two sets, a little widened.
+/// The radius to measure with: a finite one is unchanged; an infinite one becomes the larger diameter of the two sets,
+/// slightly widened.
 ///
-/// `X_r` is the same number for every `r` that is at least the diameter of the set, because no step inside the set is longer. So X
-/// and Y at this radius are those of steps of any length, and everything that holds a finite radius (proof files, for one) holds them.
-/// An error if a set is unbounded: then X over the whole set may be infinite.
+/// `X_r` is the same number for every `r` of at least the diameter of the set, because no step inside the set is
+/// longer. So X and Y at this radius cover steps of any length, and everything that stores a finite radius (such as
+/// proof files) can store it. Returns an error if a set is unbounded, because X over the whole set may then be
+/// infinite.
 ///
 /// ```
 /// use standoff::{radius, zoo};
@@ -30,16 +33,16 @@ pub fn resolve<G: Game + ?Sized>(game: &G, radius: f64) -> Result<f64, Error> {
         }
     }
     let longest = if x > y { x } else { y };
-    // Two sets of a single point each have nothing to cover.
+    // Both sets are single points: any radius covers them.
     Ok(if longest > 0.0 { longest * (1.0 + WIDEN) } else { 1.0 })
 }
 
-/// As [`resolve`]; NaN, which proves nothing, if a set is unbounded.
+/// Same as [`resolve`], but returns NaN, which proves nothing, if a set is unbounded.
 pub(crate) fn resolve_or_nan<G: Game + ?Sized>(game: &G, radius: f64) -> f64 {
     resolve(game, radius).unwrap_or(f64::NAN)
 }
 
-/// Whether no step inside the set is longer than `radius`, with a margin for rounding.
+/// True if no step inside the set is longer than `radius`, with a margin for rounding.
 pub fn covers<R: Real>(set: &Set<R>, radius: f64) -> bool {
     set.diameter_bound() * (1.0 + 0.1 * WIDEN) <= radius
 }

@@ -1,7 +1,8 @@
-//! Random numbers of the core: xoshiro256++ of Blackman and Vigna, seeded by SplitMix64. The same numbers for the same seed, on every
-//! machine with the same `cos` and `ln`. The games of the zoo have a generator of their own, whose bits are published.
+//! Random numbers of the core: xoshiro256++ of Blackman and Vigna, seeded by SplitMix64. A seed gives the same numbers
+//! on every machine with the same `cos` and `ln`. The zoo has its own generator, whose bits are published.
 
-/// SplitMix64 (Steele, Lea and Flood): a counter with steps of the golden ratio, mixed. Used to fill the state of [`Xoshiro`].
+/// SplitMix64 (Steele, Lea and Flood): a counter with steps of the golden ratio and a mixing function. It fills the
+/// state of [`Xoshiro`].
 #[derive(Debug, Clone)]
 struct SplitMix(u64);
 
@@ -15,7 +16,7 @@ impl SplitMix {
     }
 }
 
-/// A stream of random numbers, of period `2^256 - 1`.
+/// A stream of random numbers with period `2^256 - 1`.
 #[derive(Debug, Clone)]
 pub(crate) struct Xoshiro {
     state: [u64; 4],
@@ -27,7 +28,8 @@ impl Xoshiro {
         Self::stream(seed, 0)
     }
 
-    /// Stream number `stream` of a seed. Both are mixed before they are added, so that neighbouring seeds and streams share nothing.
+    /// Stream number `stream` of a seed. Both are mixed before they are added, so that neighbouring seeds and streams
+    /// are unrelated.
     pub(crate) fn stream(seed: u64, stream: u64) -> Self {
         let mut fill = SplitMix(SplitMix(seed).next().wrapping_add(SplitMix(!stream).next()));
         Self { state: std::array::from_fn(|_| fill.next()) }
@@ -47,12 +49,12 @@ impl Xoshiro {
         out
     }
 
-    /// Uniform in the open interval (0, 1): 53 random bits, and half a step so that 0 cannot occur.
+    /// Uniform in the open interval (0, 1): 53 random bits, plus half a step so that 0 cannot occur.
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) * (0.5_f64).powi(53)
     }
 
-    /// Uniform among the whole numbers below `n`, which is not 0: bits beyond the last whole multiple of `n` are drawn again.
+    /// Uniform among the whole numbers below `n > 0`. Values beyond the last whole multiple of `n` are drawn again.
     #[cfg(feature = "formula")]
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         let zone = u64::MAX - u64::MAX % n;
@@ -64,7 +66,8 @@ impl Xoshiro {
         }
     }
 
-    /// Standard normal, by Box and Muller; the second of each pair is not used, so that every draw costs the same bits.
+    /// Standard normal by Box and Muller. The second number of each pair is discarded, so that every draw uses the same
+    /// number of bits.
     pub(crate) fn normal(&mut self) -> f64 {
         let (u, v) = (self.unit(), self.unit());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()

@@ -1,16 +1,16 @@
-//! The two kinds of number a vector may hold. Scalars (values, steps, gaps, norms) are always `f64`.
+//! The number types of vectors. Scalars (values, steps, gaps, norms) are always `f64`.
 
 use std::fmt::{Debug, Display};
 
-/// `f32` or `f64`: the entries of points and gradients.
+/// The type of the entries of points and gradients: `f32` or `f64`.
 ///
-/// Arithmetic happens in `f64`; a `Real` is only how a vector is stored, so there are no operators here.
+/// All arithmetic is in `f64`; `Real` is only a storage format, so it has no operators.
 pub trait Real: Copy + Default + PartialOrd + PartialEq + Debug + Display + Send + Sync + 'static {
     /// Half the distance from 1 to the next number: the relative error of one rounding.
     const UNIT_ROUNDOFF: f64;
-    /// The stored number, exactly.
+    /// Converts to `f64`, exactly.
     fn to_f64(self) -> f64;
-    /// The nearest storable number.
+    /// Rounds to the nearest number of this type.
     fn from_f64(v: f64) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! When a run is done, and what it may cost.
+//! Settings of a run: goal, limits and method.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +8,7 @@ use crate::methods::AnyMethod;
 use crate::oracle::Limits;
 use crate::{Error, Game, Goal, Method, Record, StopReason};
 
-/// When a run is done, what it may cost, and the method.
+/// Settings of a run: goal, limits and method.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,21 +26,22 @@ use crate::{Error, Game, Goal, Method, Record, StopReason};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Converged once X and Y are proven to be at most this.
+    /// A run has converged when X and Y are proven to be at most this.
     pub eps: f64,
-    /// The longest step the certificate considers. Infinite: steps of any length, if both sets are bounded ([`crate::radius`]).
+    /// Length of the longest step that the certificate considers. Infinite means steps of any length, if both sets are
+    /// bounded ([`crate::radius`]).
     pub radius: f64,
-    /// Most outer iterations.
+    /// Limit of outer iterations.
     pub max_iterations: u64,
-    /// Most gradients, of both kinds together.
+    /// Limit of gradients, of both kinds together.
     pub max_gradients: u64,
-    /// Most seconds of wall clock.
+    /// Limit of wall-clock time.
     pub time_limit: Option<Duration>,
-    /// Measure at every so many iterations.
+    /// Number of iterations between measurements.
     pub check_every: u64,
-    /// Set from outside (Ctrl-C) to end the run with the best point so far.
+    /// Flag set from outside (Ctrl-C) to end the run with the best point so far.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// The method, with its parameters. For one of your own, see [`solve_with`](crate::solve_with).
+    /// The method with its parameters. For a method of your own, see [`solve_with`](crate::solve_with).
     pub method: AnyMethod,
 }
 
@@ -65,12 +66,12 @@ impl Settings {
         Self { eps, ..Self::default() }
     }
 
-    /// What the run asks for.
+    /// The goal of the run.
     pub fn goal(&self) -> Goal {
         Goal { eps: self.eps, radius: self.radius }
     }
 
-    /// The method, ready for a game. Its parameters are checked here.
+    /// Checks the parameters of the method and builds it for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G) -> Result<Box<dyn Method<G> + 'm>, Error> {
         self.method.build(game, self.goal())
     }
@@ -87,7 +88,7 @@ impl Settings {
         positive("check_every", self.check_every as f64)
     }
 
-    /// These settings for a game: checked, and an infinite radius replaced by one that covers both sets.
+    /// Checks these settings and replaces an infinite radius by one that covers both sets of the game.
     pub(crate) fn on<G: Game + ?Sized>(&self, game: &G) -> Result<Self, Error> {
         self.check()?;
         Ok(Self { radius: crate::radius::resolve(game, self.radius)?, ..self.clone() })
@@ -102,7 +103,7 @@ impl Settings {
         }
     }
 
-    /// Whether a measurement shows that the run has left the numbers.
+    /// The reason to end the run if a measurement is not finite.
     pub(crate) fn failed(&self, record: &Record) -> Option<StopReason> {
         let finite = record.value.is_finite() && record.certificate.epsilon().is_finite();
         (!finite).then_some(StopReason::NonFinite)

@@ -1,28 +1,30 @@
-//! Instruction sets: one dispatcher for the whole workspace. The same source is compiled for several [`Level`]s, and [`Isa`] calls the
-//! version for the machine at hand.
+//! Instruction sets: one dispatcher for the whole workspace. The same source is compiled for several [`Level`]s, and
+//! [`Isa`] calls the version for the current machine.
 //!
-//! In this crate wider registers change no result: sums run in a fixed number of lanes, and Rust never contracts `a * b + c`.
-#![allow(unsafe_code)] // Calling a function that needs a CPU feature is unsafe; only an `Isa`, which has asked the machine, can do it.
+//! In this crate wider registers change no result: sums have a fixed number of lanes, and Rust never contracts `a * b +
+//! c`.
+#![allow(unsafe_code)] // Calling a function that needs a CPU feature is unsafe. Only `Isa`, which has checked the machine, does it.
 
 use crate::Error;
 use std::sync::OnceLock;
 
-/// What a machine can do, from the least to the most.
+/// Instruction sets of a machine, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// What every machine of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    /// The baseline of the architecture: SSE2 on x86-64, NEON on aarch64.
     Portable,
     /// AVX2 with FMA.
     Avx2,
-    /// AVX-512 F, BW, DQ and VL, besides AVX2 and FMA.
+    /// AVX-512 F, BW, DQ and VL, in addition to AVX2 and FMA.
     Avx512,
 }
 
-/// The widest level that code is compiled for. Raising it takes an `avx512` in [`Dispatch`] and its caller in [`Isa::dispatch`].
+/// The widest level that code is compiled for. To raise it, add `avx512` to [`Dispatch`] and its call to
+/// [`Isa::dispatch`].
 const WIDEST: Level = Level::Avx2;
 
 impl Level {
-    /// The level of this machine; asked once.
+    /// The level of this machine; detected once.
     #[inline]
     pub fn of_machine() -> Self {
         static FOUND: OnceLock<Level> = OnceLock::new();
@@ -50,7 +52,7 @@ impl Level {
         Self::Portable
     }
 
-    /// In lower case, as in `STANDOFF_ISA`.
+    /// The name in lower case, as in `STANDOFF_ISA`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -60,7 +62,8 @@ impl Level {
     }
 }
 
-/// A level that this machine has and that code is compiled for. Its field is private: a value is the proof that the machine was asked.
+/// A level that this machine supports and that code is compiled for. The field is private, so a value proves that the
+/// machine was checked.
 ///
 /// ```
 /// use standoff::simd::Isa;
@@ -74,24 +77,25 @@ impl Level {
 pub struct Isa(Level);
 
 impl Isa {
-    /// What every machine has.
+    /// The level that every machine supports.
     pub const PORTABLE: Self = Self(Level::Portable);
 
-    /// The best level of this machine that code is compiled for.
+    /// The best level that this machine supports and that code is compiled for.
     #[inline]
     pub fn detect() -> Self {
         let machine = Level::of_machine();
         Self(if machine < WIDEST { machine } else { WIDEST })
     }
 
-    /// The level of that name, if this machine has it: `portable`, `avx2`, or `auto` (or nothing) for the best.
+    /// The level with this name, if this machine supports it: `portable`, `avx2`, or `auto` (or an empty name) for the
+    /// best.
     pub fn named(name: &str) -> Result<Self, Error> {
         match name {
             "auto" | "" => Ok(Self::detect()),
             "portable" => Ok(Self::PORTABLE),
             "avx2" if Self::detect().0 >= Level::Avx2 => Ok(Self(Level::Avx2)),
             "avx2" => Err(Error::Isa("STANDOFF_ISA=avx2, but this machine lacks AVX2 or FMA; use portable".into())),
-            other => Err(Error::Isa(format!("STANDOFF_ISA={other} is not known; use auto, avx2 or portable"))),
+            other => Err(Error::Isa(format!("STANDOFF_ISA={other} is unknown; use auto, avx2 or portable"))),
         }
     }
 
@@ -111,7 +115,7 @@ impl Isa {
         match self.0 {
             Level::Portable => portable(work),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: this value exists only after the machine was found to have AVX2 and FMA.
+            // SAFETY: this value exists only if the machine has AVX2 and FMA.
             Level::Avx2 | Level::Avx512 => unsafe { avx2(work) },
             #[cfg(not(target_arch = "x86_64"))]
             Level::Avx2 | Level::Avx512 => portable(work),
@@ -119,9 +123,10 @@ impl Isa {
     }
 }
 
-/// Work with a version per level. Every method must be `#[inline(always)]`, or it is compiled for any machine only.
+/// Code with one version per level. Every method must be `#[inline(always)]`; otherwise it is compiled for the baseline
+/// only.
 pub trait Dispatch {
-    /// The result.
+    /// The type of the result.
     type Output;
     /// The version for every machine.
     fn portable(self) -> Self::Output;
@@ -132,7 +137,7 @@ pub trait Dispatch {
     unsafe fn avx2(self) -> Self::Output;
 }
 
-// Neither is inlined: next to other loops the compiler gives up on keeping the lanes in registers.
+// Neither is inlined: next to other loops the compiler does not keep the lanes in registers.
 #[inline(never)]
 fn portable<D: Dispatch>(work: D) -> D::Output {
     work.portable()
@@ -144,15 +149,15 @@ fn portable<D: Dispatch>(work: D) -> D::Output {
 #[inline(never)]
 #[target_feature(enable = "avx2,fma")]
 unsafe fn avx2<D: Dispatch>(work: D) -> D::Output {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { work.avx2() }
 }
 
-/// One pass over a vector, written once for all levels. `run` must be `#[inline(always)]`.
+/// A loop over vectors, written once for all levels. `run` must be `#[inline(always)]`.
 pub(crate) trait Pass {
-    /// What the pass returns.
+    /// The type of the result.
     type Output;
-    /// The pass.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 
@@ -172,21 +177,21 @@ impl<P: Pass> Dispatch for Same<P> {
     }
 }
 
-/// Runs a pass with the widest registers at hand.
+/// Runs a pass with the widest registers of this machine.
 pub(crate) fn run<P: Pass>(pass: P) -> P::Output {
     Isa::detect().dispatch(Same(pass))
 }
 
-/// Asks for numbers that will be read soon, from `start` on; a place beyond the end is ignored. It changes no result.
+/// Prefetches numbers from `start` on that will be read soon; positions beyond the end are ignored. Changes no result.
 #[inline(always)]
 #[cfg(feature = "formula")]
 pub(crate) fn fetch_ahead(numbers: &[f64], start: usize, count: usize) {
-    /// Numbers per line of the cache.
+    /// Numbers per cache line.
     const LINE: usize = 8;
     let Some(soon) = numbers.get(start..numbers.len().min(start + count)) else { return };
     for line in soon.chunks(LINE) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the address is one of a slice, every x86-64 has the instruction, and it only touches the cache.
+        // SAFETY: the address is inside a slice, every x86-64 has the instruction, and it only touches the cache.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());

@@ -1,29 +1,29 @@
-//! What a run hands back.
+//! The result of a run.
 
 use crate::measure::Meter;
 use crate::{Calls, Certificate, Diagnosis, Error, Game, Oracle, Point, Proof, Real, Record, StopReason};
 
-/// What a run hands back: the best measured pair, with its proof.
+/// Result of a run: the best measured pair with its certificate.
 #[derive(Debug, Clone)]
 pub struct Solution<R> {
     /// The pair.
     pub point: Point<R>,
-    /// `f` there.
+    /// `f` at the pair.
     pub value: f64,
-    /// X and Y there.
+    /// Bounds of X and Y at the pair.
     pub certificate: Certificate,
-    /// What it cost.
+    /// Number of calls of the game.
     pub calls: Calls,
-    /// Outer iterations made.
+    /// Number of outer iterations.
     pub iterations: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// How it ended.
+    /// The reason why the run ended.
     pub reason: StopReason,
 }
 
 impl<R: Real> Solution<R> {
-    /// The end of a run with a pair and its last measurement.
+    /// The result for a pair and its last measurement.
     pub(crate) fn new((point, record): (Point<R>, Record), reason: StopReason, seconds: f64) -> Self {
         Self {
             point,
@@ -37,7 +37,7 @@ impl<R: Real> Solution<R> {
     }
 }
 
-/// The best measured pair so far. Training keeps the last one instead; solving keeps this.
+/// The best measured pair so far. Solving returns it; training returns the last pair instead.
 pub(crate) struct Best<R> {
     point: Point<R>,
     record: Option<Record>,
@@ -48,7 +48,7 @@ impl<R: Real> Best<R> {
         Self { point: start.clone(), record: None }
     }
 
-    /// Keeps the pair if its proven epsilon is the smallest so far. NaN is never an improvement.
+    /// Keeps the pair if its epsilon is the smallest so far. NaN is never an improvement.
     pub(crate) fn keep(&mut self, z: &Point<R>, record: &Record) {
         let better = match &self.record {
             None => true,
@@ -60,8 +60,8 @@ impl<R: Real> Best<R> {
         }
     }
 
-    /// The end of a run without a proof of eps; `last` is its last measurement. The best pair is certified all the same, as far as
-    /// it goes, so that what is reported of it is true.
+    /// The result of a run that did not prove eps; `last` is its last measurement. The best pair is certified too, so
+    /// that the reported bounds are valid.
     pub(crate) fn certified<G: Game<Real = R>>(
         self,
         reason: StopReason,
@@ -73,7 +73,7 @@ impl<R: Real> Best<R> {
         let record = Record { calls: last.calls, iteration: last.iteration, ..kept };
         let reason = match (reason, meter.obstacle()) {
             (StopReason::Stalled(_), _) if meter.within_error(f, &kept.certificate) => StopReason::RoundingLimit,
-            // A method that compares values cannot go on where their stated error hides the differences.
+            // A method that compares values cannot continue if their stated error is larger than the differences.
             (StopReason::Stalled(Diagnosis::NoProgress), _) if f.value_error() > 0.0 => StopReason::RoundingLimit,
             (StopReason::Stalled(_), Some(obstacle)) => obstacle,
             _ => reason,
@@ -81,11 +81,11 @@ impl<R: Real> Best<R> {
         if !(kept.value.is_finite() && kept.certificate.epsilon().is_finite()) {
             return Ok(Solution::new((self.point, record), reason, seconds));
         }
-        // A millionth more than measured is as good.
+        // A bound up to a millionth above the measured one is good enough.
         let goal = kept.certificate.epsilon() * (1.0 + 1e-6);
         let (point, evidence) = meter.certify(f, &self.point, &record, goal)?;
         if evidence.certificate.proof == Proof::AsComputed && !evidence.value.is_finite() {
-            // A game in another language that was interrupted cannot be asked again: the measurement itself is left.
+            // A Python game that was interrupted cannot be evaluated again: keep the measurement.
             let certificate = meter.with_error(f, record.certificate);
             return Ok(Solution::new((self.point, Record { certificate, ..record }), reason, seconds));
         }

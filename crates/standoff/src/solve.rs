@@ -1,4 +1,4 @@
-//! THE loop. It judges the pair that the theorems speak of: x, and the y that has just answered it.
+//! The main loop. It measures the pair of the theorems: x, and the y that has just responded to it.
 
 use crate::measure::{Candidate, Clock, Meter};
 use crate::method::Method;
@@ -6,13 +6,13 @@ use crate::observe::Observer;
 use crate::solution::Best;
 use crate::{Error, Game, Oracle, Point, Real, Settings, Solution, StopReason};
 
-/// Solves a game from a start, with the method of the settings.
+/// Solves a game from a start with the method of the settings.
 pub fn solve<G: Game>(game: &mut G, start: &Point<G::Real>, settings: &Settings) -> Result<Solution<G::Real>, Error> {
     let mut method = settings.build(game)?;
     solve_with(game, start, method.as_mut(), settings, &mut ())
 }
 
-/// As [`solve`], with a method of your own and an observer.
+/// Same as [`solve`], with a method of your own and an observer.
 pub fn solve_with<G: Game>(
     game: &mut G,
     start: &Point<G::Real>,
@@ -28,7 +28,7 @@ pub fn solve_with<G: Game>(
     meter.refuse_bad_start(&mut f, &z)?;
     let mut best = Best::new(&z);
     let mut iteration = 0;
-    // The reason why the method cannot go on, once there is one; the pair it leaves is still measured.
+    // The reason why the method cannot continue; the pair it leaves is still measured.
     let mut ended = None;
     loop {
         if ended.is_none() {
@@ -58,7 +58,7 @@ pub fn solve_with<G: Game>(
     }
 }
 
-/// The start, checked and moved into the sets.
+/// Checks the start and projects it onto the sets.
 pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G::Real>, Error> {
     let mut z = start.clone();
     for (player, v, set) in [("x", &mut z.x, game.x_set()), ("y", &mut z.y, game.y_set())] {
@@ -68,7 +68,7 @@ pub(crate) fn admit<G: Game>(game: &G, start: &Point<G::Real>) -> Result<Point<G
         if let Some(index) = v.iter().position(|e| !e.to_f64().is_finite()) {
             return Err(Error::StartNotFinite { player, index, value: v[index].to_f64() });
         }
-        // A run does not depend on earlier ones.
+        // Clear warm starts, so that a run does not depend on earlier ones.
         set.forget();
         set.project(v);
     }

@@ -1,41 +1,41 @@
-//! How a run ended.
+//! Reasons why a run ended.
 
-/// Why a method cannot go on although its budget is not used up.
+/// The reason why a method cannot continue although no limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Diagnosis {
-    /// The values contradict concavity in y.
+    /// Values of f contradict concavity in y.
     NotConcave,
-    /// The steps of the method no longer change the point by more than rounding.
+    /// The steps of the method change the point only by rounding.
     NoProgress,
-    /// The number of iterations that the theory promises was not enough.
+    /// The number of iterations that the theory guarantees was not enough.
     ScheduleEnded,
 }
 
-/// How a run ended. The check that fires returns its reason; nothing is inferred afterwards.
+/// The reason why a run ended. The check that stops the run returns its reason; it is never inferred afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
     /// X and Y are proven to be at most eps.
     Converged,
-    /// Outer iterations used up.
+    /// The limit of outer iterations is reached.
     MaxIterations,
-    /// Gradients used up.
+    /// The limit of gradients is reached.
     OracleLimit,
-    /// Time used up.
+    /// The time limit is reached.
     TimeLimit,
-    /// An observer asked for it.
+    /// The observer ended the run.
     Observer,
-    /// The schedule that the method was given is complete: training is done.
+    /// The schedule of the method is complete: training is done.
     Completed,
-    /// Asked for from outside (Ctrl-C).
+    /// The run was interrupted from outside (Ctrl-C).
     Interrupted,
-    /// The method cannot go on.
+    /// The method cannot continue.
     Stalled(Diagnosis),
-    /// Rounding errors of the values or the gradients, as enclosed or as stated by the game, keep eps out of reach: nothing smaller than
-    /// the bounds of the certificate can be proven at this point.
+    /// Rounding errors of the values or the gradients, as enclosed or as stated by the game, prevent a proof of eps: no
+    /// bounds smaller than those of the certificate can be proven at this point.
     RoundingLimit,
-    /// The gaps are at most eps for one slope of a kink that is met here, but not for all of them.
+    /// The gaps are at most eps for one slope of a kink that is met exactly, but not for all of them.
     AtKink,
     /// The gaps are at most eps, but no point inside the set was found near this one.
     NotInside,
@@ -62,7 +62,7 @@ impl StopReason {
         }
     }
 
-    /// What happened and what to try next, in a sentence.
+    /// The result and a suggestion, as one sentence.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Converged => "neither player can gain more than eps by a first-order step",
@@ -75,7 +75,7 @@ impl StopReason {
             Self::Completed => "every step of the schedule was made",
             Self::Interrupted => "this is the best point so far",
             Self::Stalled(Diagnosis::NotConcave) => {
-                "f looks not concave in y, and extragradient steps did not come closer to an equilibrium from here either; start elsewhere, or try method `ds-gda`, which leaves some cycles but may need a hundred times the gradients"
+                "f does not look concave in y, and extragradient steps made no progress either; try another start, or method `ds-gda`, which escapes some cycles but may need a hundred times the gradients"
             }
             Self::Stalled(Diagnosis::NoProgress) => {
                 "the steps of the method no longer change the point by more than rounding; ask for a larger eps or rescale the problem"
@@ -84,14 +84,12 @@ impl StopReason {
                 "the schedule computed from the constants ended before eps was reached; are the constants valid for this game?"
             }
             Self::RoundingLimit => {
-                "rounding errors of f and its gradients hide what is left to gain here; ask for an eps above the bounds of X and Y, or rescale f and its variables"
+                "rounding errors of f and its gradients are larger than the remaining gain; ask for an eps above the bounds of X and Y, or rescale f and its variables"
             }
             Self::AtKink => {
-                "a function with a kink (abs, max, min, norm, relu) is at its kink here, and eps holds for one of its slopes but not for all; use a smooth function, or start elsewhere"
+                "a function with a kink (abs, max, min, norm, relu) is exactly at its kink, and eps holds for one of its slopes but not for all of them; use a smooth function, or start elsewhere"
             }
-            Self::NotInside => {
-                "no point that is exactly inside the set was found next to this one; give the set a little more room"
-            }
+            Self::NotInside => "no point exactly inside the set was found near this one; make the set slightly larger",
             Self::NonFinite => {
                 "f, a gradient or the point became NaN or infinite; smaller steps or a smaller set may help"
             }

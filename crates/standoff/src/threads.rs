@@ -1,12 +1,12 @@
-//! Threads that share the work of one pass. They change no result: work is cut by its shape alone, and sums of parts run in the order
-//! of the parts.
+//! Threads that share the work of one pass. They change no result: work is divided by its shape only, and partial sums
+//! are added in a fixed order.
 
 use crate::Error;
 
 #[cfg(feature = "threads")]
 use std::sync::Arc;
 
-/// A number of threads to run on; one by default, which is the caller's own.
+/// A number of threads; the default is one, the caller's own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Threads {
     #[cfg(feature = "threads")]
@@ -14,7 +14,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// That many threads; 0 for one per core. Without the feature `threads` there is one, whatever is asked.
+    /// Uses that many threads; 0 means one per core. Without the feature `threads` there is always one.
     #[cfg(feature = "threads")]
     pub(crate) fn new(count: usize) -> Result<Self, Error> {
         let count = match count {
@@ -35,7 +35,7 @@ impl Threads {
         Ok(Self::default())
     }
 
-    /// How many.
+    /// The number of threads.
     pub(crate) fn count(&self) -> usize {
         #[cfg(feature = "threads")]
         let count = self.pool.as_ref().map_or(1, |pool| pool.current_num_threads());
@@ -54,22 +54,22 @@ impl Threads {
     }
 }
 
-/// How a task splits its work: in two, again and again.
+/// Splits the work of a task in two, recursively.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Team {
     shared: bool,
 }
 
 impl Team {
-    /// No other threads.
+    /// A team without other threads.
     pub(crate) const ALONE: Self = Self { shared: false };
 
-    /// The same, if the work is worth sharing.
+    /// This team if the work is large enough, otherwise a team without other threads.
     pub(crate) fn if_worth(self, worth: bool) -> Self {
         Self { shared: self.shared && worth }
     }
 
-    /// Does both, at the same time if there are other threads.
+    /// Runs both closures, in parallel if there are other threads.
     pub(crate) fn join<A: Send, B: Send>(self, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
         #[cfg(feature = "threads")]
         if self.shared {
@@ -78,8 +78,8 @@ impl Team {
         (a(), b())
     }
 
-    /// Runs `work(start, part)` on parts of `out` that begin at multiples of `block`. Alone, the whole is one part: the work must not
-    /// depend on where it is cut.
+    /// Calls `work(start, part)` on parts of `out` that begin at multiples of `block`. Without other threads there is
+    /// one part, so the result must not depend on the division.
     pub(crate) fn parts<T: Send>(self, out: &mut [T], block: usize, work: &(impl Fn(usize, &mut [T]) + Sync)) {
         self.parts_from(0, out, block, work);
     }
@@ -94,8 +94,9 @@ impl Team {
         self.join(|| self.parts_from(start, left, block, work), || self.parts_from(start + half, right, block, work));
     }
 
-    /// Sums vectors of equal length: `slots` holds one per part, `work(part, slot)` adds to it, starting from zeros. The sum is in the
-    /// first slot in the end; it is taken pairwise over the parts, so that its order depends on their number alone.
+    /// Sums vectors of equal length. `slots` has one vector per part, and `work(part, slot)` adds to it, starting from
+    /// zeros. The sum ends up in the first slot; it is pairwise over the parts, so its order depends only on their
+    /// number.
     pub(crate) fn sum_parts(self, slots: &mut [f64], width: usize, work: &(impl Fn(usize, &mut [f64]) + Sync)) {
         self.sum_from(0, slots, width, work);
     }

@@ -1,5 +1,5 @@
-//! Training: the loop of `solve.rs` opened up. The caller steps, measures when it likes, and saves and restores the whole state;
-//! the last pair counts, not the best.
+//! Training: the loop of `solve.rs` under the caller's control. The caller steps, measures, and saves and restores the
+//! whole state. The result is the last pair, not the best.
 
 use crate::measure::Meter;
 use crate::method::{Method, Visitor};
@@ -7,7 +7,7 @@ use crate::oracle::Limits;
 use crate::solve::admit;
 use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
 
-/// A run that is stepped from outside.
+/// A run that the caller steps.
 ///
 /// ```
 /// use standoff::{Settings, Training, zoo};
@@ -27,7 +27,7 @@ pub struct Training<'g, G: Game> {
     f: Oracle<'g, G>,
     method: Box<dyn Method<G>>,
     z: Point<G::Real>,
-    /// The pair that is measured: x, and the y that answers it on all the data.
+    /// The measured pair: x, and y's response to it on all the data.
     answered: Point<G::Real>,
     meter: Meter<G::Real>,
     step: u64,
@@ -44,7 +44,7 @@ impl<'g, G: Game> Training<'g, G> {
         Ok(Self { f, method, answered: z.clone(), z, meter, step: 0 })
     }
 
-    /// One step: y answers, x moves. [`StopReason::Completed`] once the method's schedule is.
+    /// Makes one step: y responds, then x moves. Returns [`StopReason::Completed`] after the last step of the schedule.
     pub fn step(&mut self) -> Result<(), StopReason> {
         self.f.resample(self.step);
         self.method.answer(&mut self.f, &mut self.z)?;
@@ -53,8 +53,8 @@ impl<'g, G: Game> Training<'g, G> {
         Ok(())
     }
 
-    /// Value and certificate on all the data, at x and the y that answers it there (a y with a memory is measured as it is).
-    /// Billed to nobody; `seconds` is the caller's clock.
+    /// Value and certificate on all the data, at x and y's response to it (a y with a memory is measured unchanged).
+    /// Not counted as calls; `seconds` is the caller's clock.
     pub fn measure(&mut self, seconds: f64) -> Result<Record, StopReason> {
         let calls = self.f.calls();
         self.answered.copy_from(&self.z);
@@ -66,17 +66,17 @@ impl<'g, G: Game> Training<'g, G> {
         Ok(record)
     }
 
-    /// Steps made.
+    /// Number of steps made.
     pub fn steps(&self) -> u64 {
         self.step
     }
 
-    /// The pair as it is.
+    /// The current pair.
     pub fn point(&self) -> &Point<G::Real> {
         &self.z
     }
 
-    /// The pair measured last.
+    /// The last measured pair.
     pub fn measured(&self) -> &Point<G::Real> {
         &self.answered
     }
@@ -86,17 +86,17 @@ impl<'g, G: Game> Training<'g, G> {
         self.f.game()
     }
 
-    /// The value that the last step found, on its batch and before it moved.
+    /// The value that the last step computed, on its batch and before x moved.
     pub fn step_value(&self) -> f64 {
         self.f.last_value()
     }
 
-    /// The counts so far.
+    /// The counters so far.
     pub fn calls(&self) -> Calls {
         self.f.calls()
     }
 
-    /// Shows every piece of state that a continued run needs, by name. Saving and restoring are both such a visit.
+    /// Visits every piece of state, by name, that a continued run needs. Both saving and restoring use it.
     pub fn visit(&mut self, visitor: &mut dyn Visitor<G::Real>) {
         visitor.vector("x", &mut self.z.x);
         visitor.vector("y", &mut self.z.y);

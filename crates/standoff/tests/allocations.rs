@@ -1,4 +1,4 @@
-//! Sets with a closed form are projected onto and measured without touching the heap, once the scratch space is there.
+//! Projections onto sets with a closed form, and their measurement, allocate nothing after the first use.
 
 #[path = "common/counting.rs"]
 mod counting;
@@ -101,12 +101,12 @@ fn one_gauge_alternates_between_two_sets_for_free() {
     assert_eq!(allocations(turn), 0);
 }
 
-/// The count of allocations at each record, kept without allocating.
-struct Ledger {
+/// The number of allocations at each record, stored without allocating.
+struct AllocationLog {
     counts: Vec<usize>,
 }
 
-impl Observer for Ledger {
+impl Observer for AllocationLog {
     fn record(&mut self, _: &Record) -> Option<StopReason> {
         assert!(self.counts.len() < self.counts.capacity());
         self.counts.push(so_far());
@@ -122,13 +122,13 @@ fn no_iteration_of_any_method_allocates_after_the_first() {
             let method = info.method(&i.constants.into()).unwrap();
             let settings = Settings { method, max_iterations: 40, max_gradients: 4_000, ..Settings::eps(1e-9) };
             let Ok(mut built) = settings.build(&i.game) else { continue };
-            let mut ledger = Ledger { counts: Vec::with_capacity(64) };
-            if solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut ledger).is_err() {
+            let mut log = AllocationLog { counts: Vec::with_capacity(64) };
+            if solve_with(&mut i.game, &i.start, built.as_mut(), &settings, &mut log).is_err() {
                 continue;
             }
-            let later = ledger.counts.get(2..).unwrap_or_default();
+            let later = log.counts.get(2..).unwrap_or_default();
             let grown = later.windows(2).filter(|w| w[1] != w[0]).count();
-            assert_eq!(grown, 0, "{} on {}: {:?}", info.name, e.name, ledger.counts);
+            assert_eq!(grown, 0, "{} on {}: {:?}", info.name, e.name, log.counts);
         }
     }
 }

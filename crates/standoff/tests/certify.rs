@@ -1,4 +1,5 @@
-//! The certificate as a library call: bounds of known gaps, feasibility, kinks, stated errors, and the verdicts on claims.
+//! The certificate as a library call: bounds of known gaps, feasibility, kinks, stated errors, and verification of
+//! claims.
 
 mod common;
 
@@ -8,7 +9,7 @@ use standoff::gap::{Ask, Gauge, Side};
 use standoff::sets::Matrix;
 use standoff::{Claim, Game, Need, Point, Proof, Set, Settings, StopReason, certify, solve, verify};
 
-/// `min over x in C of <c, x>` (y has nothing to say), with gradients that may be off by a stated error.
+/// `min over x in C of <c, x>` (independent of y), with gradients that may have a stated error.
 struct Linear {
     set: Set<f64>,
     nothing: Set<f64>,
@@ -59,7 +60,7 @@ fn formula(text: &str) -> FormulaGame {
     FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}"))).unwrap()
 }
 
-/// A game over one free number x, at x.
+/// X at x of a game in one free variable.
 fn gap_of(objective: &str, x: f64) -> f64 {
     let mut game = formula(&format!("objective = \"{objective} - y^2\"\n[min.x]\n[max.y]\n"));
     certify(&mut game, &Point::new(&[x], &[0.0]), 1.0).x.upper
@@ -160,7 +161,7 @@ fn a_point_is_inside_exactly_or_its_distance_is_bounded() {
         assert!(inside || by > 0.0 && by < 1e-12, "{set:?} {x:?}: {by}");
     }
     assert!(outside(&Set::free(1), &[f64::NAN]).is_nan());
-    // Far away, the distance is bounded from above.
+    // For far points, the bound is an upper bound of the distance.
     for (set, x, least) in [
         (Set::interval(0.0, 1.0).unwrap(), vec![4.0], 3.0),
         (Set::affine(matrix(&[&[3.0, 4.0]]), &[0.0]).unwrap(), vec![3.0, 4.0], 5.0),
@@ -188,7 +189,7 @@ fn a_point_is_inside_exactly_or_its_distance_is_bounded() {
 }
 
 #[test]
-fn rows_that_say_the_same_twice_are_no_obstacle() {
+fn repeated_rows_are_accepted() {
     let rows = matrix(&[&[1.0, 1.0, 0.0], &[0.0, 1.0, 1.0], &[1.0, 2.0, 1.0]]);
     let set = Set::<f64>::affine(rows, &[1.0, 1.0, 2.0]).unwrap();
     assert_eq!(outside(&set, &[0.5, 0.5, 0.5]), 0.0);
@@ -204,7 +205,7 @@ fn equations_written_as_two_inequalities_count_as_equations() {
     assert_eq!(found.reason, StopReason::Converged);
     assert!(found.certificate.outside[0] <= 1e-12, "{:?}", found.certificate);
     assert!(found.point.x.iter().all(|v| *v >= 0.0));
-    // The same set with rows that are no exact opposites has no point at all that is a pair of f64.
+    // The same set with rows that are not exactly opposite contains no pair of f64.
     let text = text.replace("[-3, -3]", "[-6, -6]").replace("[1, -1, 0, 0]", "[1, -2, 0, 0]");
     let found = solve(&mut formula(&text), &Point::new(&[0.1, 0.2], &[0.0]), &Settings::eps(1e-6)).unwrap();
     assert_eq!(found.reason, StopReason::NotInside);
@@ -229,7 +230,7 @@ fn the_best_slope_of_a_harmless_kink_is_found() {
         let got = gap_of(objective, 0.0);
         assert!((got - want).abs() < 1e-9 && got >= want - 1e-15, "{objective}: {got}, not {want}");
     }
-    // Away from the kink the derivative counts, however close the kink is.
+    // Beside the kink only the derivative counts, however close the kink is.
     assert_eq!(gap_of("abs(x)", 1e-300), 1.0);
 }
 
@@ -245,13 +246,13 @@ fn kinks_of_vectors_have_their_own_hulls() {
     assert!(gap("norm(x) + dot(c, x)") < 1e-9);
     assert!((gap("norm(x) + dot(d, x)") - 2.0).abs() < 1e-9);
     assert!(gap("max(x) - sum(x)/3") < 1e-9);
-    // Covered by an interval per entry: at least the truth, 1.
+    // Covered by one interval per entry: at least the true value, 1.
     assert!(gap("-norm(x)") >= 1.0);
     assert!(gap("-max(x)") >= 1.0);
 }
 
 #[test]
-fn a_stated_error_is_added_and_believed() {
+fn a_stated_error_is_added_to_the_bounds() {
     let mut game = Linear::new(Set::free(1), &[1.0]);
     game.error = 0.25;
     let c = certify(&mut game, &Point::new(&[0.0], &[0.0]), 2.0);
@@ -275,7 +276,7 @@ fn numbers_that_are_not_finite_prove_nothing() {
 }
 
 #[test]
-fn every_part_of_a_claim_is_held_to() {
+fn every_part_of_a_claim_is_checked() {
     let mut game = formula("objective = \"x*y - y^2 + 1\"\n[min.x]\nlower = -1\nupper = 1\n[max.y]\n");
     let z = Point::new(&[0.0], &[0.0]);
     let claim = |change: fn(&mut Claim)| {

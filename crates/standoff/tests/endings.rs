@@ -1,4 +1,4 @@
-//! One test for each way a run can end and each way it can be refused.
+//! One test for each way a run can end and for each error before it starts.
 
 mod common;
 
@@ -106,8 +106,8 @@ fn an_interrupt_ends_a_run_with_the_best_point() {
 }
 
 #[test]
-fn a_schedule_that_ends_too_early_says_so() {
-    // delta_g = 0 promises that the start is optimal already: one outer step, and it was not.
+fn a_schedule_that_ends_too_early_is_reported() {
+    // delta_g = 0 claims that the start is already optimal: one outer step, which is not enough.
     let liar = Constants {
         delta_g: Some(0.0),
         delta: Some(1.0),
@@ -180,7 +180,7 @@ fn a_value_that_becomes_infinite_ends_a_fixed_step_method() {
 }
 
 #[test]
-fn a_line_search_steps_back_from_the_edge_of_the_domain() {
+fn a_line_search_steps_back_from_the_border_of_the_domain() {
     // f = x - log(x) + y x - y^2, defined for x > 0 only, X is free.
     let mut game = Plain::new(
         Set::free(1),
@@ -233,7 +233,7 @@ fn bad_settings_are_refused() {
 }
 
 #[test]
-fn bad_choices_are_refused() {
+fn bad_methods_and_parameters_are_refused() {
     let refuse =
         |method: AnyMethod| solve(&mut wave(), &start(), &Settings { method, ..Settings::default() }).unwrap_err();
     let unknown = AnyMethod::named("multstep", &NamedParameters::default()).unwrap_err();
@@ -250,7 +250,7 @@ fn bad_choices_are_refused() {
 }
 
 #[test]
-fn a_trace_keeps_every_record_and_counts_never_fall() {
+fn a_trace_keeps_every_record_and_counts_never_decrease() {
     let (mut game, settings) = (wave(), Settings::eps(1e-8));
     let mut method = settings.build(&game).unwrap();
     let mut trace = Trace::default();

@@ -1,4 +1,4 @@
-//! What sampling says about games whose class and constants are known.
+//! Estimates by sampling, on games whose class and constants are known.
 
 use standoff::estimate::{SampledClass, estimate};
 use standoff::zoo::{self, Class};

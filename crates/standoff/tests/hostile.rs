@@ -1,5 +1,6 @@
-//! Games made to obtain a false certificate (`tests/hostile/`, by `make.py`): each has a point and a rigorous lower bound of the true X and
-//! Y there, or lies outside its set. No claimed upper bound may be below the truth, and no point outside may be verified.
+//! Games made to obtain a false certificate (`tests/hostile/`, written by `make.py`). Each has a point, and either a
+//! rigorous lower bound of the true X and Y there or a point outside its set. No upper bound may be below the true
+//! value, and no point outside may be verified.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ fn files(kind: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Every false claim of a kind, in words.
+/// All false claims of a kind, as messages.
 fn false_claims(kind: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for path in files(kind) {

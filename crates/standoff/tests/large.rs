@@ -21,7 +21,7 @@ fn npy(shape: &str, values: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// A reader that hands out a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Trickle(std::io::Cursor<Vec<u8>>, usize);
 
 impl Read for Trickle {
@@ -47,7 +47,8 @@ fn game(objective: &str, (rows, cols): (usize, usize), (n, m): (usize, usize)) -
     FormulaGame::from_readers(&text, &mut open).expect("a game")
 }
 
-/// Formulas that take every path through the products: tall and wide matrices, from either side, several columns, and long vectors.
+/// Formulas that use every path through the products: tall and wide matrices, from either side, several columns, and
+/// long vectors.
 fn large_games() -> Vec<FormulaGame> {
     vec![
         game("mean(softplus(-(b * (A @ x)))) + x @ y", (700, 200), (200, 200)),
@@ -85,7 +86,7 @@ fn gradients_have_the_same_bits_on_any_number_of_threads() {
 
 #[test]
 fn several_columns_have_the_same_bits_on_any_number_of_threads() {
-    // A is 500 x 30; its product with the 30 x 10 matrix that x makes has 150,000 multiplications.
+    // A is 500 x 30; its product with the 30 x 10 matrix made from x has 150,000 multiplications.
     let columns: Vec<String> = (0..10).map(|j| format!("sum((A @ (C * x[{j}]))^2)")).collect();
     let text = format!(
         "objective = '{} - sum((A @ (C * y))^2)'\n[min.x]\ndim = 10\n[max.y]\n[data]\nA = 'A.npy'\nC = 'C.npy'\n",
@@ -158,7 +159,7 @@ fn a_small_game_stays_on_one_thread() {
     assert_eq!(small.threads(), 1);
 }
 
-/// Counts what it is asked.
+/// A game that counts its calls.
 struct Counted {
     sets: [Set<f64>; 2],
     x: f64,
@@ -198,24 +199,24 @@ impl Game for Counted {
 }
 
 #[test]
-fn a_gradient_is_remembered_until_the_next_of_its_kind() {
+fn a_gradient_is_cached_until_the_next_of_its_kind() {
     let mut game = Counted { sets: [Set::free(1), Set::free(1)], x: 0.0, asked: [0; 2] };
     let mut f = Oracle::new(&mut game, Limits::default());
     let mut g = [0.0];
     f.at(&[2.0], Need::Gradients);
-    // Two different y: both are remembered, whichever was first.
+    // Two different y: both gradients are cached, in any order.
     for _ in 0..3 {
         assert_eq!((f.grad_x(&[5.0], &mut g), g), (10.0, [5.0]));
         assert_eq!((f.grad_y(&[7.0], &mut g), g), (14.0, [2.0]));
     }
     assert_eq!(f.game().asked, [1, 1]);
-    // The same y for both: one of them is new, then none.
+    // The same y for both: one of them is computed, then none.
     for _ in 0..3 {
         assert_eq!(f.grad_both(&[7.0]), 14.0);
         assert_eq!(f.gradients(), ([7.0].as_slice(), [2.0].as_slice()));
     }
     assert_eq!(f.game().asked, [2, 1]);
-    // The gradient in y stays at 7 while that in x moves away and back.
+    // The gradient in y stays cached at 7 while that in x moves away and back.
     f.grad_x(&[1.0], &mut g);
     assert_eq!((f.grad_y(&[7.0], &mut g), f.game().asked), (14.0, [3, 1]));
     assert_eq!((f.grad_x(&[1.0], &mut g), f.game().asked), (2.0, [3, 1]));
@@ -224,7 +225,7 @@ fn a_gradient_is_remembered_until_the_next_of_its_kind() {
     f.at(&[3.0], Need::Gradients);
     assert_eq!((f.grad_both(&[1.0]), f.game().asked), (3.0, [4, 3]));
     assert_eq!(f.calls(), Calls { fix: 2, value: 0, grad_x: 10, grad_y: 9 });
-    // A NaN equals nothing, itself included.
+    // NaN is not equal to itself, so it is never found in the cache.
     f.grad_both(&[f64::NAN]);
     assert!(f.grad_both(&[f64::NAN]).is_nan());
     assert_eq!(f.game().asked, [6, 5]);

@@ -1,12 +1,12 @@
-//! The order of modules that ARCHITECTURE.md lists, held against what the sources import.
+//! Checks the imports of the sources against the order of modules in ARCHITECTURE.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Imports against the order that are still there: (from, to).
+/// Known exceptions: imports against the order, as (from, to).
 const EXCEPTIONS: [(&str, &str); 0] = [];
 
-/// Imports between files of a folder that are still part of a circle: (folder, from, to).
+/// Known exceptions: imports between files of a folder that are part of a cycle, as (folder, from, to).
 const FOLDER_EXCEPTIONS: [(&str, &str, &str); 5] = [
     ("formula", "csv", "data"),
     ("formula", "npy", "data"),
@@ -29,7 +29,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// All sources but `lib.rs`.
+/// All sources except `lib.rs`.
 fn sources(folder: &Path, module: &[String], out: &mut Vec<Source>) {
     for entry in std::fs::read_dir(folder).expect("the sources are there") {
         let path = entry.expect("an entry").path();
@@ -46,13 +46,13 @@ fn sources(folder: &Path, module: &[String], out: &mut Vec<Source>) {
     }
 }
 
-/// Without comments, and without the unit tests at the end of the file.
+/// The text without comments and without the unit tests at the end of the file.
 fn code(text: &str) -> String {
     let own = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
     own.lines().map(|line| line.split("//").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Every path of a use tree, or of an expression, that begins here: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// All paths of a use tree, or of an expression, that begins here: `a::{b, c::d}` is `a::b` and `a::c::d`.
 fn tree(text: &str) -> (Vec<Vec<String>>, &str) {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {
@@ -80,7 +80,7 @@ fn tree(text: &str) -> (Vec<Vec<String>>, &str) {
     (paths.into_iter().map(|path| std::iter::once(name.clone()).chain(path).collect()).collect(), after)
 }
 
-/// What a source names by `crate::` or `super::`, as paths from the root of the crate.
+/// The paths that a source imports by `crate::` or `super::`, from the root of the crate.
 fn imports(source: &Source) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for start in ["crate::", "super::"] {
@@ -100,7 +100,7 @@ fn imports(source: &Source) -> Vec<Vec<String>> {
     all
 }
 
-/// The modules of `lib.rs`, and the names that it offers at the root with the modules they come from.
+/// The modules of `lib.rs`, and the names it re-exports at the root with their modules.
 fn roots() -> (BTreeSet<String>, BTreeMap<String, String>) {
     let lib = code(&read(&root().join("lib.rs")));
     let (mut modules, mut offered) = (BTreeSet::new(), BTreeMap::new());
@@ -117,7 +117,7 @@ fn roots() -> (BTreeSet<String>, BTreeMap<String, String>) {
     (modules, offered)
 }
 
-/// The list of ARCHITECTURE.md, in its order.
+/// The list of ARCHITECTURE.md, in order.
 fn order() -> Vec<String> {
     let page = read(&root().join("../../../ARCHITECTURE.md"));
     let list = page.split("```layers\n").nth(1).expect("ARCHITECTURE.md has a block `layers`");
@@ -159,10 +159,10 @@ fn modules_import_only_from_the_left() {
 }
 
 #[test]
-fn files_of_a_folder_do_not_import_each_other_in_a_circle() {
+fn files_of_a_folder_do_not_import_each_other_in_a_cycle() {
     let mut all = Vec::new();
     sources(&root(), &[], &mut all);
-    // Per folder: which file (or folder in it) imports which.
+    // For each folder: which file (or subfolder) imports which.
     let mut folders: BTreeMap<Vec<String>, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for source in &all {
         for depth in 1..source.module.len() {
@@ -183,12 +183,12 @@ fn files_of_a_folder_do_not_import_each_other_in_a_circle() {
                 files.contains(to) && !FOLDER_EXCEPTIONS.contains(&(name.as_str(), from.as_str(), to.as_str()))
             });
         }
-        // Files that import no remaining file are taken away until none is left.
+        // Remove files that import no remaining file until none is left.
         while let Some(free) = arrows.iter().find(|(_, to)| to.is_empty()).map(|(name, _)| name.clone()) {
             arrows.remove(&free);
             arrows.values_mut().for_each(|to| to.retain(|name| *name != free));
         }
-        assert!(arrows.is_empty(), "a circle in {name}: {arrows:?}");
+        assert!(arrows.is_empty(), "an import cycle in {name}: {arrows:?}");
     }
 }
 

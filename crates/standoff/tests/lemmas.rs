@@ -1,4 +1,4 @@
-//! The paper's lemmas, measured on games with known constants.
+//! The paper's lemmas, tested on games with known constants.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn sample(rng: &mut ChaCha8Rng, set: &Set<f64>, near: &[f64]) -> Vec<f64> {
     v
 }
 
-/// Climbs to the top; returns g(x) and leaves the maximiser in `y`.
+/// Maximises over y from `y`; returns g(x) and leaves the maximiser in `y`.
 fn climb(game: &mut AnyGame, x: &[f64], y: &mut [f64], l22: f64) -> f64 {
     let mut f = Oracle::new(game, Limits { max_gradients: Some(2_000_000), ..Limits::default() });
     f.at(x, Need::Gradients);
@@ -47,7 +47,7 @@ fn grad_g(game: &mut AnyGame, x: &[f64], y: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn danskin_holds_also_where_maximisers_are_many() {
+fn danskin_holds_also_with_many_maximisers() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     for (name, mut i) in pl_games() {
         let l22 = i.constants.unwrap().l22;
@@ -75,7 +75,7 @@ fn danskin_holds_also_where_maximisers_are_many() {
 }
 
 #[test]
-fn the_value_function_is_as_smooth_as_corrected_and_not_as_printed() {
+fn the_value_function_has_the_corrected_smoothness_and_not_the_printed_one() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let mut beyond_print = 0;
     for (name, mut i) in pl_games() {
@@ -136,7 +136,7 @@ fn the_regularised_value_function_is_smooth_with_l11_plus_l12_squared_over_lambd
             }
         }
     }
-    assert!(tightest > 0.5, "the bound is nearly attained somewhere, so the test could fail: {tightest}");
+    assert!(tightest > 0.5, "the bound is far from tight everywhere, so this tests nothing: {tightest}");
 }
 
 /// `max over a simplex of b'y - y'Qy/2`, Q of rank one less than full: concave, not strongly.
@@ -214,7 +214,7 @@ fn ascent_contracts_by_one_minus_mu_over_l22() {
 }
 
 #[test]
-fn a_residual_bounds_the_distance_to_the_answer() {
+fn a_residual_bounds_the_distance_to_the_maximiser() {
     let mut rng = ChaCha8Rng::seed_from_u64(6);
     let (mut game, l22) = quadratic(12, &mut rng);
     let lambda = 0.05;

@@ -1,9 +1,9 @@
-//! The regulator's equations, the imitation game and its errors.
+//! The equations of the regulator, the imitation game and its errors.
 
 use standoff::zoo::lqr::{self, DMatrix, Imitation, LqrGame, Order, SpectralBox, System};
 use standoff::{ConvexSet, Error, Game, Need, Point, Settings, ops, solve};
 
-/// Deterministic numbers that look random enough, without the crate's own generator.
+/// Deterministic numbers without a pattern, independent of the crate's own generator.
 fn wave(rows: usize, columns: usize, seed: f64) -> DMatrix<f64> {
     DMatrix::from_fn(rows, columns, |i, j| (12.9898 * i as f64 + 78.233 * j as f64 + seed).sin() * 43758.5453 % 1.0)
 }
@@ -35,7 +35,7 @@ fn riccati_residuals_are_at_rounding_up_to_20_states() {
             let system = lqr::random_system(n, m, seed).expect("stabilisable");
             let (a, b, q, r) = (system.a(), system.b(), definite(n, 4.0), definite(m, 5.0));
             let (p, k) = lqr::dare(a, b, &q, &r).expect("solvable");
-            // P = Q + A'P(A - BK), the Riccati equation with its gain put in.
+            // P = Q + A'P(A - BK), the Riccati equation with its gain inserted.
             let residual = (&p - &q - a.transpose() * &p * (a - b * &k)).norm() / p.norm();
             assert!(residual <= 1e-14 * n as f64, "n = {n}, seed {seed}: {residual:e}");
             assert!(system.check_stabilising("K", &k).is_ok());
@@ -56,7 +56,7 @@ fn the_scalar_riccati_equation_has_its_closed_form() {
 
 #[test]
 fn a_cost_that_does_not_see_a_stable_mode_is_solved() {
-    // The second state decays by itself and costs nothing.
+    // The second state decays without control and has no cost.
     let a = DMatrix::from_row_slice(2, 2, &[1.2, 0.0, 0.0, 0.5]);
     let b = DMatrix::from_column_slice(2, 1, &[1.0, 0.0]);
     let q = DMatrix::from_row_slice(2, 2, &[1.0, 0.0, 0.0, 0.0]);
@@ -81,13 +81,13 @@ fn the_cost_is_the_sum_over_a_simulated_path() {
 }
 
 #[test]
-fn the_cart_falls_as_physics_says() {
+fn the_cart_and_pole_follows_the_physics() {
     // Unforced and at rest, the angle follows d(angle)'' = w^2 angle with w^2 = (M + m) g / (M l): cosh(w t) after t.
     let system = lqr::cart_pole();
     let w = (1.1 * 9.81 / 0.5_f64).sqrt();
     assert!((system.a()[(2, 2)] - (0.1 * w).cosh()).abs() < 1e-12);
     assert!((system.a()[(0, 1)] - 0.1).abs() < 1e-14);
-    // A push moves the cart forward and tips the pole back.
+    // A push moves the cart forward and tips the pole backward.
     assert!(system.b()[(0, 0)] > 0.0 && system.b()[(2, 0)] < 0.0);
 }
 
@@ -132,7 +132,7 @@ fn gradients_match_central_differences_in_both_orders() {
 }
 
 #[test]
-fn the_orders_are_each_other_with_the_sign_turned() {
+fn the_two_orders_differ_by_the_sign() {
     let (_, _, mut first) = twelve_states(Order::PolicyMinimises, 0.7);
     let (_, _, mut second) = twelve_states(Order::CostMinimises, 0.7);
     let z = first.start();
@@ -143,14 +143,14 @@ fn the_orders_are_each_other_with_the_sign_turned() {
 }
 
 #[test]
-fn the_expert_with_its_own_cost_is_at_rest() {
+fn the_expert_with_its_own_cost_is_an_equilibrium() {
     for order in [Order::PolicyMinimises, Order::CostMinimises] {
         let (_, expert, mut game) = twelve_states(order, 1.0);
         let z = game.point(&expert, &definite(12, 1.0), &definite(3, 2.0));
         assert_eq!((game.gain(&z), game.cost(&z)), (expert, (definite(12, 1.0), definite(3, 2.0))));
         let (gx, gy, f) = gradients(&mut game, &z);
         assert!(f.abs() <= 1e-10 && ops::norm(&gx) <= 1e-10 && ops::norm(&gy) <= 1e-10, "{f:e} {gx:?}");
-        // The start is somewhere else.
+        // The start is a different pair.
         let start = game.start();
         let (sx, sy, _) = gradients(&mut game, &start);
         assert!(ops::norm(&sx) + ops::norm(&sy) > 0.1);
@@ -201,7 +201,8 @@ fn the_expert_is_recovered_to_1e_6_on_random_systems_up_to_20_states() {
 
 #[test]
 fn the_value_keeps_its_accuracy_next_to_the_expert() {
-    // C(K_E + t D) - C(K_E) is t^2 times a curvature: halving t divides it by 4, long after either cost has no digit left for it.
+    // C(K_E + t D) - C(K_E) is t^2 times a curvature: halving t divides it by 4, even where the difference is below the
+    // rounding of either cost.
     let (_, expert, mut game) = twelve_states(Order::PolicyMinimises, 0.0);
     let direction = wave(3, 12, 9.0);
     let mut at = |t: f64| {
@@ -223,7 +224,7 @@ fn a_gain_that_does_not_stabilise_counts_against_its_player() {
         let (gx, gy, f) = gradients(&mut game, &bad);
         assert_eq!(f, worst);
         assert!(gx.iter().chain(&gy).all(|g| g.is_nan()));
-        // And it comes back.
+        // A stabilising gain afterwards is evaluated correctly again.
         assert!(gradients(&mut game, &good).2.is_finite());
         let lost = game.point(&DMatrix::from_element(3, 12, f64::NAN), &q, &r);
         game.fix(&lost.x, Need::Values);
@@ -246,7 +247,7 @@ fn the_scalar_equilibria_are_the_published_ones() {
 }
 
 #[test]
-fn projections_clip_eigenvalues_and_leave_the_inside_alone() {
+fn projections_clip_eigenvalues_and_keep_feasible_matrices() {
     let set = SpectralBox::new(5, 0.2, 3.0).expect("a set");
     for seed in 0..20 {
         let m = wave(5, 5, f64::from(seed)) * 5.0;
@@ -280,7 +281,7 @@ fn message<T: std::fmt::Debug>(made: Result<T, Error>) -> String {
 }
 
 #[test]
-fn bad_systems_are_refused_with_what_was_got() {
+fn bad_systems_are_refused_with_the_given_values() {
     let (i2, m) = (|| DMatrix::<f64>::identity(2, 2), |r, c, v: &[f64]| DMatrix::from_row_slice(r, c, v));
     let b = || m(2, 1, &[1.0, 0.0]);
     assert_eq!(message(System::new(m(2, 1, &[1.0, 1.0]), b(), i2())), "lqr: A is 2 x 1, it must be square");
@@ -291,9 +292,9 @@ fn bad_systems_are_refused_with_what_was_got() {
     );
     assert_eq!(
         message(System::new(m(2, 2, &[0.5, 0.0, 0.0, 1.25]), b(), i2())),
-        "lqr: (A, B) cannot be stabilised: the mode of A with eigenvalue 1.25+0i does not decay and no input reaches it"
+        "lqr: (A, B) cannot be stabilised: the mode of A with eigenvalue 1.25+0i does not decay and no input controls it"
     );
-    // Unreachable, but it decays by itself: stabilisable.
+    // An uncontrollable mode that decays: the system is stabilisable.
     assert!(System::new(m(2, 2, &[1.25, 0.0, 0.0, 0.5]), b(), i2()).is_ok());
     assert!(
         message(System::new(i2(), i2(), m(2, 2, &[1.0, 0.0, 0.0, 0.0]))).contains("Sigma0 is not positive definite")
@@ -302,7 +303,7 @@ fn bad_systems_are_refused_with_what_was_got() {
     assert!(
         message(System::new(DMatrix::zeros(0, 0), DMatrix::zeros(0, 1), DMatrix::zeros(0, 0))).contains("at least one")
     );
-    // A rotation that no input reaches.
+    // A rotation that no input controls.
     let spin = m(3, 3, &[0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5]);
     assert!(
         message(System::new(spin, m(3, 1, &[0.0, 0.0, 1.0]), DMatrix::identity(3, 3))).contains("cannot be stabilised")
@@ -310,7 +311,7 @@ fn bad_systems_are_refused_with_what_was_got() {
 }
 
 #[test]
-fn bad_costs_and_experts_are_refused_with_what_was_got() {
+fn bad_costs_and_experts_are_refused_with_the_given_values() {
     let system = lqr::cart_pole();
     let (i4, i1) = (DMatrix::<f64>::identity(4, 4), DMatrix::<f64>::identity(1, 1));
     assert!(message(system.gain_for(&-&i4, &i1)).contains("Q is not positive semidefinite"));

@@ -1,4 +1,4 @@
-//! The measures beside X and Y: closed forms against limits, brute force and known values.
+//! The measures beside X and Y: closed forms compared with limits, brute force and known values.
 
 use standoff::certify::residuals;
 use standoff::curvature::{CurvatureSettings, look};
@@ -57,7 +57,7 @@ fn formula(text: &str) -> FormulaGame {
     FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}"))).unwrap()
 }
 
-/// Numbers between -1 and 1, the same each time.
+/// Deterministic numbers between -1 and 1.
 fn wave(n: usize, k: usize) -> Vec<f64> {
     (0..n).map(|i| ((i * i * 37 + i * k * 11 + k * 101 + 13) as f64 * 0.7391).sin()).collect()
 }
@@ -168,7 +168,7 @@ fn an_infinite_radius_covers_both_sets() {
     let found = measure(&mut made.game, &z, &c, &Assumptions::default()).duality.unwrap();
     assert!((found.gap() - (most - least)).abs() < 1e-12);
     assert_eq!(found.condition(), None, "a matrix game is linear in both");
-    // Any larger radius measures the same.
+    // Any larger radius gives the same result.
     let larger = certify(&mut made.game, &z, 1e3);
     assert!((larger.x.upper - c.x.upper).abs() < 1e-10 && (larger.y.upper - c.y.upper).abs() < 1e-10);
 }
@@ -200,7 +200,7 @@ fn solving_with_an_infinite_radius_bounds_the_duality_gap() {
         let assumed = Assumptions::default();
         let found = measure(&mut made.game, &solution.point, &solution.certificate, &assumed).duality.unwrap();
         assert!(found.gap() <= 2.1e-6, "{found:?}");
-        // The value is 1/5: what either player secures brackets it within the gap.
+        // The value is 1/5; the guaranteed payoffs of the players bracket it within the gap.
         let a = [[2.0, -1.0], [-1.0, 1.0]];
         let z = &solution.point;
         let secured = (0..2).map(|j| a[0][j] * z.x[0] + a[1][j] * z.x[1]).fold(f64::MIN, f64::max);
@@ -211,7 +211,7 @@ fn solving_with_an_infinite_radius_bounds_the_duality_gap() {
 }
 
 #[test]
-fn without_whole_sets_or_a_modulus_there_is_no_bound_of_the_duality_gap() {
+fn the_duality_gap_needs_a_covering_radius_or_a_modulus() {
     let mut made = (zoo::find("rps").unwrap().make)();
     let c = certify(&mut made.game, &made.start, 0.5);
     assert_eq!(measure(&mut made.game, &made.start, &c, &Assumptions::default()).duality, None);
@@ -234,7 +234,8 @@ fn strong_convexity_bounds_the_duality_gap_on_free_sets() {
     assert_eq!(measure(&mut game, &z, &c, &Assumptions::default()).duality, None);
 }
 
-/// `2 l ||x - p||` with the minimiser p of `phi(z) + l (z - x)^2` over [-2, 2], by a grid and a finer one around its best point.
+/// `2 l ||x - p||` with the minimiser p of `phi(z) + l (z - x)^2` over [-2, 2], by a grid and a finer grid around its
+/// best point.
 fn envelope(phi: impl Fn(f64) -> f64, l: f64, x: f64) -> f64 {
     let best = |low: f64, high: f64| {
         let at = |i: u32| low + (high - low) * f64::from(i) / 20_000.0;
@@ -301,7 +302,7 @@ fn seen(text: &str, z: &Point<f64>) -> standoff::curvature::CurvatureReport {
 }
 
 #[test]
-fn a_start_that_is_stationary_by_symmetry_is_not_taken_for_a_maximum() {
+fn a_start_that_is_stationary_by_symmetry_is_not_reported_as_a_maximum() {
     let text = "objective = \"x*y + y^2\"\n[min.x]\n[max.y]\n";
     let z = Point::new(&[0.0], &[0.0]);
     let solution = solve(&mut formula(text), &z, &Settings::default()).unwrap();
@@ -336,7 +337,7 @@ fn a_maximum_of_the_outer_function_is_seen() {
 
 #[test]
 fn only_directions_inside_the_sets_count() {
-    // f rises with y^2, but y is held at the corner: no direction leads both ways.
+    // f increases with y^2, but y is fixed at the corner: no direction is feasible both ways.
     let text = "objective = \"x^2 + y^2\"\n[min.x]\n[max.y]\nlower = -1\nupper = 1\n";
     let report = seen(text, &Point::new(&[0.0], &[1.0]));
     assert!(!report.found() && report.dims == [1, 0], "{report:?}");
@@ -366,7 +367,7 @@ fn a_few_products_find_the_extreme_direction_among_many() {
 }
 
 #[test]
-fn the_zoo_has_no_wrong_curvature_at_its_solutions_but_where_it_is_known() {
+fn the_zoo_has_wrong_curvature_only_at_known_solutions() {
     let wrong: Vec<&str> = zoo::all()
         .iter()
         .filter(|entry| {

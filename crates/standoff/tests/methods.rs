@@ -1,4 +1,5 @@
-//! The paper's methods and the default on the first games of the zoo, judged by a verifier that shares no code with them.
+//! The paper's methods and the default on the first games of the zoo, checked by a verifier that shares no code with
+//! them.
 
 mod common;
 
@@ -30,7 +31,7 @@ fn auto_reaches_1e_4_on_every_concave_and_pl_game_without_constants() {
 }
 
 #[test]
-fn auto_finds_the_listed_answers() {
+fn auto_finds_the_known_equilibria() {
     for (name, tolerance) in [
         ("abs", 1e-3),
         ("kink", 1e-3),
@@ -49,7 +50,7 @@ fn auto_finds_the_listed_answers() {
     }
 }
 
-/// Every constant-driven method on every game it covers, at an accuracy it can afford.
+/// Every method with constants on every game it covers, at an accuracy it can afford.
 #[test]
 fn the_papers_methods_converge_on_the_games_their_theorems_cover() {
     for e in zoo::all() {
@@ -64,7 +65,7 @@ fn the_papers_methods_converge_on_the_games_their_theorems_cover() {
                 (_, Class::Pl) => false,
                 _ => bounded,
             };
-            // The dearest games of the worst-case schedules are left to `auto`.
+            // The most expensive games for the worst-case schedules are left to `auto`.
             if !covered || c.l12 > 20.0 || e.name.contains("50") {
                 continue;
             }
@@ -77,7 +78,7 @@ fn the_papers_methods_converge_on_the_games_their_theorems_cover() {
 }
 
 #[test]
-fn nothing_ends_as_converged_that_the_verifier_refuses() {
+fn every_converged_run_passes_the_verifier() {
     for e in zoo::all() {
         for name in ["auto", "multistep", "regularised", "frank-wolfe"] {
             let mut i = (e.make)();
@@ -94,7 +95,7 @@ fn nothing_ends_as_converged_that_the_verifier_refuses() {
 }
 
 #[test]
-fn the_printed_step_cycles_for_ever_and_the_corrected_one_converges() {
+fn the_printed_step_cycles_forever_and_the_corrected_one_converges() {
     let mut i = zoo::printed_step(0.5).unwrap();
     let method = Multistep { constants: i.constants, ..Multistep::default() };
     let printed = Multistep { as_printed: true, ..method };
@@ -123,7 +124,7 @@ fn algorithm_2_has_slope_three_on_the_ramp() {
 }
 
 #[test]
-fn auto_does_not_climb_the_ramp() {
+fn auto_needs_few_gradients_on_the_ramp() {
     let mut i = zoo::ramp(0.0125).unwrap();
     let end = solve(&mut i.game, &i.start, &Settings::eps(0.0125)).unwrap();
     assert_eq!(end.reason, StopReason::Converged);
@@ -131,7 +132,7 @@ fn auto_does_not_climb_the_ramp() {
 }
 
 #[test]
-fn the_theory_mode_keeps_the_theorems_promise() {
+fn the_theory_mode_reaches_the_accuracy_of_the_theorem() {
     // trap: L11 = 1, L12 = 1.2, L22 = mu = 0.2; from x = 1, g(x) - min g = 3.1.
     let mut i = zoo::trap();
     let c = Constants {
@@ -156,7 +157,7 @@ fn printed_algorithm_2_divides_by_zero_on_a_game_linear_in_y() {
 }
 
 #[test]
-fn continuation_pays_on_a_game_with_a_kink() {
+fn continuation_saves_gradients_on_a_game_with_a_kink() {
     let i = zoo::kink();
     let plain = Regularised { constants: i.constants, ..Regularised::default() };
     let staged = Regularised { continuation: 4.0, ..plain };

@@ -1,4 +1,5 @@
-//! Sets of one's own with a wrong projection must not end in a certificate; right ones, exact or with a stated accuracy, must not be refused.
+//! A custom set with a wrong projection must not lead to a certificate; a correct projection, exact or with a stated
+//! accuracy, must not be refused.
 
 mod projections {
     pub(crate) mod right;
@@ -10,7 +11,7 @@ use projections::set::{Projected, Tilted};
 use projections::{right, wrong};
 use standoff::{Error, Point, Set, Settings, Solution, StopReason, solve};
 
-/// Slopes of the objectives: the answers are on the boundary of most sets, each time elsewhere.
+/// Slopes of the objectives: the solutions are at different places on the boundary of most sets.
 const TILTS: [[f64; 3]; 4] = [[1.0, -0.4, 0.3], [-0.7, 1.1, -0.2], [-1.3, -0.6, 0.9], [0.2, 0.5, -1.4]];
 
 fn run(set: Projected, tilt: [f64; 3], as_max: bool) -> Result<Solution<f64>, Error> {

@@ -1,4 +1,4 @@
-//! Races between real methods on real games: what the numbers say, and that they are the same whoever runs them.
+//! Races between real methods on real games: their numbers are correct and reproducible.
 
 use standoff::estimate::{SampledClass, estimate};
 use standoff::methods::{METHODS, MethodInfo};
@@ -23,7 +23,7 @@ fn rules(eps: &[f64], max_gradients: u64) -> Rules {
 }
 
 #[test]
-fn a_score_is_what_a_solve_of_its_own_would_have_cost() {
+fn a_score_equals_the_cost_of_a_separate_solve() {
     let eps = [1e-1, 1e-3];
     for name in ["auto", "frank-wolfe", "multistep"] {
         let raced = result(name, "trap", &rules(&eps, 100_000));
@@ -52,13 +52,13 @@ fn a_race_run_twice_gives_the_same_numbers() {
             result
         };
         let (first, second) = (timeless(result(name, "kink", &rules)), timeless(result(name, "kink", &rules)));
-        // Not `assert_eq`: a refused method's value is NaN.
+        // Not `assert_eq`: the value of a refused method is NaN.
         assert_eq!(format!("{first:?}"), format!("{second:?}"));
     }
 }
 
 #[test]
-fn the_curve_falls_and_ends_at_the_last_gradient() {
+fn the_curve_decreases_and_ends_at_the_last_gradient() {
     let result = result("auto", "kink", &rules(&[1e-1, 1e-4], 100_000));
     assert!(result.curve.len() > 3, "{:?}", result.curve);
     assert!(result.curve.is_sorted_by(|a, b| a.0 <= b.0 && a.1 >= b.1));
@@ -68,7 +68,7 @@ fn the_curve_falls_and_ends_at_the_last_gradient() {
 }
 
 #[test]
-fn a_method_out_of_gradients_on_a_long_slope_is_on_its_way() {
+fn a_method_at_the_gradient_limit_on_a_long_slope_is_still_converging() {
     let result = result("regularised", "ramp", &rules(&[0.1], 500));
     assert_eq!(result.scores[0].ending, Ending::Budget);
     assert_eq!(result.scores[0].gradients(), None);
@@ -76,7 +76,7 @@ fn a_method_out_of_gradients_on_a_long_slope_is_on_its_way() {
 }
 
 #[test]
-fn a_method_that_does_not_fit_is_refused_and_says_why() {
+fn a_method_that_does_not_fit_is_refused_with_a_reason() {
     // Concave but not strongly: no mu.
     let result = result("multistep", "kink", &Rules::default());
     for score in &result.scores {
@@ -87,7 +87,7 @@ fn a_method_that_does_not_fit_is_refused_and_says_why() {
 }
 
 #[test]
-fn constants_nobody_stated_are_estimated_and_marked() {
+fn missing_constants_are_estimated_and_marked() {
     let bare = || {
         let mut instance = zoo::trap();
         instance.constants = None;
@@ -108,7 +108,7 @@ fn constants_nobody_stated_are_estimated_and_marked() {
     assert!(Trial { benchmark: &benchmark, method: &method("multistep") }.run(&noisy).unwrap().estimated);
 }
 #[test]
-fn every_family_makes_another_game_of_every_seed() {
+fn every_seed_of_a_family_gives_a_different_game() {
     for family in zoo::families() {
         let mut seen = Vec::new();
         for seed in 1..=3 {
@@ -142,7 +142,7 @@ fn no_family_contradicts_its_class() {
 }
 
 #[test]
-fn one_run_for_many_accuracies_counts_as_one_run_for_each() {
+fn one_run_for_many_accuracies_equals_one_run_for_each() {
     let eps = [1e-1, 1e-2, 1e-3];
     for game in ["kink", "trap", "rps"] {
         for name in METHODS.iter().map(|m| m.name) {
@@ -160,7 +160,7 @@ fn one_run_for_many_accuracies_counts_as_one_run_for_each() {
 }
 
 #[test]
-fn noise_is_for_the_methods_that_allow_it_and_is_the_same_every_time() {
+fn noise_needs_a_method_that_allows_it_and_is_reproducible() {
     let noisy = |seed| Rules { noise: 0.1, seed, ..rules(&[1e-1, 1e-4], 20_000) };
     let exact = result("agda", "quadmax", &rules(&[1e-1, 1e-4], 20_000));
     let (first, again, other) = (
@@ -177,13 +177,13 @@ fn noise_is_for_the_methods_that_allow_it_and_is_the_same_every_time() {
 }
 
 #[test]
-fn published_failures_are_read_as_what_they_are() {
+fn published_failures_are_classified_correctly() {
     for name in ["gda", "extragradient", "ogda"] {
         for score in result(name, "trap", &Rules::default()).scores {
             assert_eq!(score.ending, Ending::Cycled, "{name}");
         }
     }
     assert_eq!(result("auto", "trap", &Rules::default()).scores[3].ending, Ending::Converged);
-    // Each step of simultaneous play lengthens (x, y) until the square holds it.
+    // Each simultaneous step lengthens (x, y) until the square stops it.
     assert_eq!(result("gda", "bilinear", &rules(&[1e-3], 20_000)).scores[0].ending, Ending::Cycled);
 }

@@ -1,4 +1,4 @@
-//! Bounds that could be small must not be infinite or NaN: cases in which the certificate once proved nothing.
+//! Cases in which the certificate once proved nothing: bounds that could be small must not be infinite or NaN.
 
 use standoff::formula::FormulaGame;
 use standoff::{Certificate, Point, Settings, StopReason, certify, solve};
@@ -11,14 +11,14 @@ fn certificate(text: &str, x: &[f64], y: &[f64]) -> Certificate {
     certify(&mut read(text), &Point::new(x, y), 1.0)
 }
 
-/// On a simplex only differences of the gradient's entries matter; here there are none.
+/// On a simplex only differences of the gradient's entries matter; here they are all zero.
 #[test]
 fn a_constant_gradient_on_a_simplex_is_proven() {
     let text = "objective = \"x^2 - sum(y^2)/2\"\n[min.x]\n[max.y]\ndim = 5\nset = \"simplex\"\n";
     assert!(certificate(text, &[0.0], &[0.2; 5]).y.upper <= 1e-15);
 }
 
-/// The path of a simplex with one or two entries is settled where it begins.
+/// The path of a simplex with one or two entries ends where it starts.
 #[test]
 fn the_bound_on_a_short_simplex_is_the_gap() {
     let text = "objective = \"u @ x - y^2\"\n[min.x]\ndim = 2\nset = \"simplex\"\n[max.y]\n[data]\nu = [0.8, 0.3]\n";
@@ -28,7 +28,7 @@ fn the_bound_on_a_short_simplex_is_the_gap() {
     assert!(certificate(text, &[1.0], &[0.0]).x.upper <= 1e-15);
 }
 
-/// The terms cancel up to errors of the enclosures: the gradient is 0 within 1e-32.
+/// The terms cancel up to the errors of the enclosures: the gradient is 0 within 1e-32.
 #[test]
 fn a_gradient_that_cancels_has_a_small_bound() {
     for objective in ["sin(x/x) - y^2", "abs(x)*(-1/x) - y^2", "log(exp(x)/exp(x) + 1) - y^2"] {
@@ -44,7 +44,7 @@ fn a_kink_whose_slopes_are_all_covered_has_a_finite_bound() {
     assert!(c.y.upper >= 1.0 && c.y.upper <= 2.0, "{c:?}");
 }
 
-/// Once an endless recursion.
+/// This case once caused infinite recursion.
 #[test]
 fn a_hyperbolic_tangent_outside_its_domain_proves_nothing() {
     let text = "objective = \"tanh(1/x)*y\"\n[min.x]\nlower = -1\nupper = 1\n[max.y]\nlower = -1\nupper = 1\n";

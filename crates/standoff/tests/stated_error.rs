@@ -57,7 +57,7 @@ fn single(v: f64) -> f64 {
     f64::from(v as f32)
 }
 
-/// `y^T A x` on simplices, computed as `f32` computes it.
+/// `y^T A x` on simplices, computed with the rounding of `f32`.
 fn matrix_game() -> impl Game<Real = f64> {
     let row = |i: usize, x: &[f64]| (0..3).fold(0.0, |sum, j| single(sum + single(A[i][j] * single(x[j]))));
     let column = |j: usize, y: &[f64]| (0..3).fold(0.0, |sum, i| single(sum + single(A[i][j] * single(y[i]))));
@@ -79,7 +79,7 @@ fn run(gradient: f64, value: f64, eps: f64) -> Solution<f64> {
 #[test]
 fn rounding_of_single_precision_is_no_evidence_against_concavity() {
     let silent = run(0.0, 0.0, 1e-9);
-    // Without stated errors the run may find a pair whose gaps are 0 as computed in `f32`, after a long search.
+    // Without stated errors the run may find, after a long search, a pair whose gaps are 0 as computed in `f32`.
     assert!(
         matches!(
             silent.reason,
@@ -103,7 +103,7 @@ fn a_stated_error_is_added_and_eps_above_it_is_reached() {
     assert!(end.certificate.epsilon() >= 1e-3 && end.certificate.epsilon() <= 3e-3, "{:?}", end.certificate);
 }
 
-/// The interval [-1, 1], or what is claimed to be the simplex: clipped and normalised.
+/// The interval [-1, 1], or a wrong simplex: clipped and normalised.
 #[derive(Debug)]
 struct Own {
     dim: usize,
@@ -162,7 +162,7 @@ fn the_accuracy_of_a_projection_is_in_the_bound() {
 }
 
 #[test]
-fn verify_refuses_a_projection_that_is_none() {
+fn verify_refuses_a_wrong_projection() {
     let at = Point::new(&[0.2, 0.3, 0.5], &[0.0]);
     let mut game = over(Own { dim: 3, accuracy: 0.0 });
     assert!(matches!(check_projections(&mut game, &at, 1.0), Err(Error::NotAProjection { player: "x", .. })));

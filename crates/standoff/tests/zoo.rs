@@ -1,4 +1,4 @@
-//! Every game of the zoo is what it says it is: gradients, constants, class and equilibria, by sampling.
+//! Every game of the zoo matches its description: gradients, constants, class and equilibria, checked by sampling.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -6,7 +6,7 @@ use standoff::gap::{Ask, Gauge, Side};
 use standoff::zoo::{self, Class, Instance};
 use standoff::{Game, Need, Point, Set, ops};
 
-/// The listed games, and other members of the families.
+/// The games of the list, and other members of the families.
 fn zoo() -> Vec<(String, Class, Instance)> {
     let mut games: Vec<_> = zoo::all().iter().map(|e| (e.name.to_string(), e.class, (e.make)())).collect();
     let mut more = |name: &str, made: Result<Instance, standoff::Error>| {
@@ -26,7 +26,7 @@ fn zoo() -> Vec<(String, Class, Instance)> {
     games
 }
 
-/// Feasible points: half of them inside, half of them pressed against the boundary by the projection.
+/// Feasible points: half of them inside, half of them on the boundary.
 struct Sampler {
     bits: ChaCha8Rng,
 }
@@ -51,7 +51,7 @@ impl Sampler {
         v
     }
 
-    /// A pair in the domain of f: outside it, a pair is pulled towards the start until it is inside.
+    /// A pair in the domain of f: a pair outside is moved towards the start until it is inside.
     fn pair(&mut self, instance: &mut Instance) -> Point<f64> {
         let (game, start) = (instance.game.as_mut(), &instance.start);
         let mut z = Point { x: self.of(game.x_set()), y: self.of(game.y_set()) };
@@ -81,12 +81,13 @@ fn gradients(game: &mut dyn Game<Real = f64>, x: &[f64], y: &[f64]) -> (Vec<f64>
     let (mut gx, mut gy) = (vec![f64::NAN; x.len()], vec![f64::NAN; y.len()]);
     game.fix(x, Need::Gradients);
     let f = game.value(y);
-    assert_eq!(f, game.grad_x(y, &mut gx), "grad_x returns another value than value()");
-    assert_eq!(f, game.grad_y(y, &mut gy), "grad_y returns another value than value()");
+    assert_eq!(f, game.grad_x(y, &mut gx), "grad_x and value() return different values");
+    assert_eq!(f, game.grad_y(y, &mut gy), "grad_y and value() return different values");
     (gx, gy, f)
 }
 
-/// y's best answer: a vertex of a linear game, else projected ascent with step `1/l22` from `y`, to convergence.
+/// y's best response: a vertex if the game is linear, otherwise projected ascent with step `1/l22` from `y` to
+/// convergence.
 fn answer(game: &mut dyn Game<Real = f64>, l22: f64, x: &[f64], y: &[f64]) -> (Vec<f64>, f64) {
     let mut y = y.to_vec();
     let mut g = vec![0.0; y.len()];
@@ -106,7 +107,7 @@ fn answer(game: &mut dyn Game<Real = f64>, l22: f64, x: &[f64], y: &[f64]) -> (V
     (y, f)
 }
 
-/// How far a projected gradient step of length one moves: 0 exactly at an equilibrium.
+/// Length of the move of a projected gradient step of size one: 0 exactly at an equilibrium.
 fn residual(set: &Set<f64>, v: &[f64], descent: f64, g: &[f64]) -> f64 {
     let mut moved = v.to_vec();
     ops::axpy(descent, g, &mut moved);
@@ -125,7 +126,7 @@ fn names_are_unique_and_found() {
 }
 
 #[test]
-fn starts_and_answers_are_feasible() {
+fn starts_and_equilibria_are_feasible() {
     for (name, _, instance) in zoo() {
         let points = instance.answers.iter().map(|a| &a.point).chain([&instance.start]);
         for p in points {
@@ -157,7 +158,7 @@ fn gradients_match_central_differences() {
                         };
                         (side(h) - side(-h)) / (2.0 * h)
                     };
-                    // Two central differences, combined so that the third derivative does not count.
+                    // Two central differences, combined so that the third derivative cancels.
                     let fd = (4.0 * slope(1e-5) - slope(2e-5)) / 3.0;
                     let scale = 1.0 + ops::norm(g) + 1e-4 * f.abs();
                     assert!(
@@ -172,7 +173,7 @@ fn gradients_match_central_differences() {
 }
 
 #[test]
-fn listed_answers_are_equilibria_with_their_values() {
+fn stored_equilibria_are_equilibria_with_their_values() {
     for (name, _, mut instance) in zoo() {
         for a in &instance.answers {
             let game = instance.game.as_mut();
@@ -191,7 +192,7 @@ fn listed_answers_are_equilibria_with_their_values() {
 
 #[test]
 fn the_second_order_game_has_exactly_its_three_equilibria() {
-    // The residual is 7-Lipschitz for either player, so an equilibrium between grid points shows as less than 0.1 nearby.
+    // The residual is 7-Lipschitz for either player, so an equilibrium between grid points gives less than 0.1 nearby.
     let mut instance = zoo::second_order();
     let mut found = [false; 3];
     for i in 0..=400 {
@@ -296,7 +297,7 @@ fn bounds_on_the_value_function_hold_at_samples() {
             }
         }
         let game = instance.game.as_mut();
-        // Where an answer minimises the value function, delta_g is exact.
+        // If a stored equilibrium minimises the value function, delta_g is exact.
         if let (Some(delta_g), Some(a)) = (c.delta_g, instance.answers.first()) {
             let (_, least) = answer(game, c.l22, &a.point.x, &a.point.y);
             assert!(
@@ -321,7 +322,7 @@ fn flags_and_classes_hold_on_sampled_segments() {
             let [a, b, m] = [&p.y, &end, &middle].map(|y| value(game, &p.x, y));
             let noise = 1e-12 * (1.0 + a.abs() + b.abs() + m.abs());
             if !noise.is_finite() {
-                continue; // a segment that leaves the domain
+                continue; // the segment leaves the domain
             }
             bent |= (m - 0.5 * (a + b)).abs() > noise;
             bulged |= m < 0.5 * (a + b) - noise;
@@ -351,7 +352,8 @@ fn pl_games_satisfy_the_inequality_with_their_constant() {
                 let (slope, gap) = (0.5 * ops::norm(&gy).powi(2), top - f);
                 assert!(slope >= c.mu * gap * (1.0 - 1e-6) - 1e-9, "{name}: mu = {} but {}", c.mu, slope / gap);
             }
-            // A local maximum that is not global would satisfy the inequality by accident: all ascents end at one height.
+            // A local maximum that is not global would satisfy the inequality by accident: check that all ascents reach
+            // the same value.
             let (_, again) = answer(game, c.l22, &x, &vec![3.0; other.len()]);
             assert!((top - again).abs() <= 1e-9 * (1.0 + top.abs()), "{name}: {top} and {again}");
         }

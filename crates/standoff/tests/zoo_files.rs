@@ -1,4 +1,5 @@
-//! The formula files in `examples/zoo` are the same games as their twins in the zoo: sets, starts, constants, values, gradients, outcome.
+//! The formula files in `examples/zoo` are the same games as the zoo games of the same name: sets, starts, constants,
+//! values, gradients, outcome.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use standoff::{Game, Need, Set, Settings, StopReason, ops, solve};
 
 const ROUNDING: f64 = 1e-12;
 
-/// A file and its twin.
+/// A file and the zoo game of the same name.
 struct Pair {
     name: String,
     file: FormulaGame,
@@ -51,7 +52,7 @@ impl Sampler {
         (self.0.next_u64() >> 11) as f64 * 2.0_f64.powi(-53)
     }
 
-    /// Around the centre, up to about twice the radius away.
+    /// A point around the centre, up to about twice the radius away.
     fn around(&mut self, set: &Set<f64>) -> Vec<f64> {
         let mut v = set.centre();
         let radius = set.radius_around(&v);
@@ -95,7 +96,7 @@ fn there_are_at_least_15_files_with_a_name_and_a_description() {
 }
 
 #[test]
-fn dimensions_starts_and_linearity_are_those_of_the_twin() {
+fn dimensions_starts_and_linearity_equal_those_of_the_zoo_game() {
     for Pair { name, file, twin } in pairs() {
         let dims = |game: &dyn Game<Real = f64>| (game.x_set().dim(), game.y_set().dim(), game.linear_in_y());
         assert_eq!(dims(&file), dims(&*twin.game), "{name}: dimensions, and whether f is linear in y");
@@ -104,14 +105,14 @@ fn dimensions_starts_and_linearity_are_those_of_the_twin() {
 }
 
 #[test]
-fn constants_are_those_of_the_twin() {
+fn constants_equal_those_of_the_zoo_game() {
     for Pair { name, file, twin } in pairs() {
         assert_eq!(file.constants(), twin.constants, "{name}");
     }
 }
 
 #[test]
-fn projections_agree_with_the_twin() {
+fn projections_agree_with_the_zoo_game() {
     let mut sampler = Sampler::new();
     for Pair { name, file, twin } in pairs() {
         for (a, b) in [(file.x_set(), twin.game.x_set()), (file.y_set(), twin.game.y_set())] {
@@ -127,14 +128,14 @@ fn projections_agree_with_the_twin() {
 }
 
 #[test]
-fn values_and_gradients_agree_with_the_twin_at_random_points() {
+fn values_and_gradients_agree_with_the_zoo_game_at_random_points() {
     let mut sampler = Sampler::new();
     for Pair { name, mut file, mut twin } in pairs() {
         for _ in 0..100 {
             let (x, y) = (sampler.inside(twin.game.x_set()), sampler.inside(twin.game.y_set()));
             let (f, gx, gy) = look(&mut file, &x, &y);
             let (twin_f, twin_gx, twin_gy) = look(&mut *twin.game, &x, &y);
-            // The terms of f are of about this size.
+            // The terms of f have about this size.
             let terms = 1.0 + twin_f.abs() + ops::norm(&twin_gx) * ops::norm(&x) + ops::norm(&twin_gy) * ops::norm(&y);
             let slopes = 1.0 + ops::norm(&twin_gx) + ops::norm(&twin_gy);
             assert!((f - twin_f).abs() <= ROUNDING * terms, "{name}: f is {f} or {twin_f} at {x:?}, {y:?}");
@@ -145,7 +146,7 @@ fn values_and_gradients_agree_with_the_twin_at_random_points() {
 }
 
 #[test]
-fn a_file_converges_exactly_if_its_twin_does() {
+fn a_file_converges_if_and_only_if_the_zoo_game_does() {
     for Pair { name, mut file, twin } in pairs() {
         let settings = Settings::eps(1e-3);
         let start = file.start();

@@ -11,11 +11,11 @@ use crate::data::table::TableArgs;
 use crate::fair::{self, frontier, table};
 use crate::files;
 use crate::interrupt;
-use crate::number::plural;
 use crate::parse;
+use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::class::Class;
 use standoff_train::fair::config::{BatchOrder, FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::experiment::Experiment;
@@ -67,8 +67,8 @@ pub(crate) struct FairArgs {
     init: Option<PathBuf>,
 
     /// Which methods, in the order of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<Method>())]
-    method: Option<Vec<Method>>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<FairMethod>())]
+    method: Option<Vec<FairMethod>>,
 
     /// The regulariser of minmax-reg: a number; a list, which shows the trade-off; or auto, which chooses by validation data (auto,0.1,1 among these)
     #[arg(long, value_name = "L|LIST|auto", allow_negative_numbers = true)]
@@ -173,7 +173,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     screen.note(&format!(
         "{} of {} steps, kept in {}",
         plural(specs.len() as u64, "run"),
-        crate::number::count(config.steps()),
+        crate::present::number::count(config.steps()),
         files::name(out)
     ));
     let mut control = Control::new(interrupt::flag()?);
@@ -188,8 +188,8 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
     }
-    let width = screen.width();
-    let text = if experiment.is_sweep() { frontier::render(&results, width) } else { table::render(&results, width) };
+    let sweep = experiment.is_sweep();
+    let text = if sweep { frontier::render(&results, screen.width()) } else { table::render(&results, screen) };
     screen.result(&text)?;
     screen.note(&format!("results.json, results.csv and the models are in {}", files::name(out)));
     Ok(Exit::Done)

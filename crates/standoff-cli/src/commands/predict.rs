@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use crate::Exit;
 use crate::fair::accuracy_table;
 use crate::files::{self, field};
-use crate::number::plural;
+use crate::present::number::plural;
 use crate::present::screen::Screen;
 use standoff_train::data::places::Surroundings;
+use standoff_train::document;
 use standoff_train::fair::evaluation::Evaluation;
 use standoff_train::fair::predictor::{Predictions, Predictor};
 use standoff_train::fair::unlabelled::UnlabelledData;
@@ -148,6 +149,6 @@ impl Told<'_> {
         if whole {
             all["predictions"] = (0..places.len()).map(one).collect();
         }
-        all
+        document::PREDICT.stamp(all)
     }
 }

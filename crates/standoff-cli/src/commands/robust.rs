@@ -9,13 +9,14 @@ use clap::Args;
 use crate::Exit;
 use crate::files;
 use crate::interrupt;
-use crate::number::{count, short};
 use crate::parse;
+use crate::present::number::{count, short};
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 use crate::robust_table;
+use standoff_train::document;
 use standoff_train::fair::config::{BatchOrder, Optimizer};
-use standoff_train::robust::config::{AttackStep, Method, RobustConfig};
+use standoff_train::robust::config::{AttackStep, RobustConfig, RobustMethod};
 use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
 use standoff_train::training::Control;
@@ -57,8 +58,8 @@ pub(crate) struct RobustArgs {
     init: Option<PathBuf>,
 
     /// What stands for the inner maximum
-    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<Method>())]
-    method: Option<Method>,
+    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<RobustMethod>())]
+    method: Option<RobustMethod>,
 
     /// How far every pixel may move, from 0 to 1; 8/255 works too
     #[arg(long, value_name = "EPS", value_parser = parse::number, allow_negative_numbers = true)]
@@ -183,9 +184,9 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     let text = if args.json {
-        serde_json::to_string_pretty(&result)? + "\n"
+        serde_json::to_string_pretty(&document::ROBUST.stamp(serde_json::to_value(&result)?))? + "\n"
     } else {
-        robust_table::render(&result, &config.title, screen.width())
+        robust_table::render(&result, &config.title, screen)
     };
     screen.result(&text)?;
     let model = out.join("model.safetensors");

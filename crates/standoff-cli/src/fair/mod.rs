@@ -1,11 +1,11 @@
-//! Results of fair training on the screen and in pictures: tables, charts, and a summary in a sentence.
+//! Results of fair training as tables, charts and a sentence.
 
 pub(crate) mod accuracy_table;
 #[cfg(test)]
 pub(crate) mod examples;
 pub(crate) mod figure;
 pub(crate) mod frontier;
-mod in_short;
+mod summary;
 pub(crate) mod table;
 
 use anyhow::Result;

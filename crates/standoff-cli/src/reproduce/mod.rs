@@ -2,7 +2,6 @@
 
 mod fair;
 pub(crate) mod items;
-mod markdown;
 mod robust;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +17,7 @@ use crate::present::screen::Screen;
 use crate::{Exit, report_page};
 use items::Recipe;
 pub(crate) use items::{ITEMS, Item, chosen};
+use standoff_train::document;
 use standoff_train::training::Control;
 
 /// What is wished for.
@@ -109,7 +109,7 @@ pub(crate) fn run(wish: &Wish, stop: &Arc<AtomicBool>, screen: &mut Screen) -> R
         }
     }
     if wish.json {
-        screen.result(&format!("{:#}\n", Value::Object(all)))?;
+        screen.result(&format!("{:#}\n", document::REPRODUCE.stamp(Value::Object(all))))?;
     }
     report(wish, screen)?;
     Ok(end(&left, stop, screen))

@@ -8,6 +8,7 @@ mod attack;
 mod bad_input;
 mod data;
 mod data_fetch;
+mod documents;
 mod fair;
 mod fair_choice;
 mod flood;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use standoff_nn::attack::{Cost, Honesty, Reach};
 
 use super::proof_file::ProofFile;
+use crate::document;
 use crate::fair::accuracy::{Accuracy, GroupAccuracy};
 use crate::files::field;
 
@@ -107,7 +108,7 @@ pub struct ImageOutcome {
 impl Report {
     /// Everything but the single images, as one object.
     pub fn json(&self) -> Value {
-        json!({
+        document::ATTACK.stamp(json!({
             "model": self.model,
             "images": self.images,
             "protocol": self.protocol,
@@ -118,7 +119,7 @@ impl Report {
             "interrupted": self.interrupted,
             "seconds": self.seconds,
             "budgets": self.blocks.iter().map(Block::json).collect::<Vec<_>>(),
-        })
+        }))
     }
 
     /// A row for every eps, attack and class, with one for all classes together.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::choice::Choice;
 use super::statistics::{Measured, Summary, differences, summarise};
+use crate::document;
 use crate::files::{self, field};
 
 /// How the two files of a run folder are called.
@@ -222,7 +223,7 @@ impl Results {
         let first = self.variants().first().map(|variant| self.label(variant));
         let pairs: Vec<Value> = differences(self).iter().map(measured).collect();
         all["differences"] = json!({ "against": first, "methods": pairs });
-        all
+        document::FAIR.stamp(all)
     }
 
     /// A row per run and group.

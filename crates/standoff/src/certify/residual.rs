@@ -50,7 +50,7 @@ pub struct Residuals {
 /// use standoff::formula::FormulaGame;
 /// use standoff::Point;
 ///
-/// The gradient 2 in x presses against the lower side of its box; y has a slope of 0.5 and room to move.
+/// // The gradient 2 in x presses against the lower side of its box; y has a slope of 0.5 and room to move.
 /// let text = "objective = \"2*x + 0.5*y\"\n[min.x]\nlower = 0\nupper = 1\n[max.y]\nlower = 0\nupper = 1\n";
 /// let mut game = FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path}")))?;
 /// let found = residuals(&mut game, &Point::new(&[0.0], &[0.25]));

@@ -1,8 +1,10 @@
-//! The directions in which a point may move both ways without leaving its set: a linear space, and how the set bends along it.
+//! The linear space of directions in which a point may move both ways inside its set, and the curvature of the set
+//! along them.
 //!
-//! A constraint with less room than a trial step counts as met with equality. What is left is the space of coordinates that may move
-//! (`free`), less some orthonormal vectors (`removed`). On a sphere of radius r around c a step d is bent by `-|d|^2/r` towards c, which
-//! changes the second derivative of f by `-<g, u>/r |d|^2` with the unit vector u from c to the point (`bend`, per coordinate).
+//! A constraint with less room than a trial step counts as active. The space consists of the coordinates that may move
+//! (`free`), minus the span of some orthonormal vectors (`removed`). On a sphere of radius r around c, a step d curves
+//! by `-|d|^2/r` towards c, which changes the second derivative of f by `-<g, u>/r |d|^2`, where u is the unit vector
+//! from c to the point (`bend`, per coordinate).
 
 use std::ops::Range;
 
@@ -17,7 +19,7 @@ pub(super) struct Directions {
 }
 
 impl Directions {
-    /// The directions at `point`, where the gradient is `g`, with room for steps of length `step`.
+    /// The directions at `point` with gradient `g` that have room for steps of length `step`.
     pub(super) fn new<R: Real>(set: &Set<R>, point: &[f64], g: &[f64], step: f64) -> Self {
         let n = point.len();
         let mut all = Self { free: vec![true; n], removed: Vec::new(), bend: vec![0.0; n] };
@@ -33,7 +35,7 @@ impl Directions {
     /// Projects a vector onto the space.
     pub(super) fn project(&self, v: &mut [f64]) {
         v.iter_mut().zip(&self.free).filter(|(_, free)| !**free).for_each(|(v, _)| *v = 0.0);
-        // Twice: once leaves an error of the size of what it removed.
+        // Twice: one pass leaves an error proportional to what it removed.
         for _ in 0..2 {
             for (range, q) in &self.removed {
                 let t = ops::dot(&v[range.clone()], q);
@@ -42,7 +44,7 @@ impl Directions {
         }
     }
 
-    /// Adds what the bending of the set contributes to a Hessian-vector product.
+    /// Adds the contribution of the set's curvature to a Hessian-vector product.
     pub(super) fn add_bend(&self, d: &[f64], product: &mut [f64]) {
         for ((p, d), bend) in product.iter_mut().zip(d).zip(&self.bend) {
             *p += bend * d;
@@ -90,12 +92,12 @@ impl Directions {
                     }
                 }
             }
-            // Known by its projection alone: nothing says which directions stay inside.
+            // Only the projection is known, so no direction is known to stay inside.
             Set::Custom(_) => self.free[range].fill(false),
         }
     }
 
-    /// On the border of a ball directions are tangents, along which the border bends; `out` is the point seen from the centre.
+    /// On the border of a ball, keeps the tangent directions and their curvature; `out` is the point minus the centre.
     fn keep_radius(&mut self, range: Range<usize>, (out, g): (Vec<f64>, &[f64]), radius: f64, step: f64) {
         let offset = ops::norm(&out);
         if !(radius - offset > step) && offset > step {
@@ -106,7 +108,7 @@ impl Directions {
         }
     }
 
-    /// Entries near 0 stay there, the others keep the sum of their absolute values.
+    /// Fixes entries near 0; the others keep the sum of their absolute values.
     fn keep_sum(&mut self, range: &Range<usize>, point: &[f64], step: f64) {
         let signs: Vec<f64> = point.iter().map(|x| if x.abs() > step { x.signum() } else { 0.0 }).collect();
         for (i, sign) in signs.iter().enumerate() {
@@ -115,7 +117,7 @@ impl Directions {
         self.remove(range.clone(), signs);
     }
 
-    /// Takes a vector out of the space, unless it is out already.
+    /// Removes a vector from the space, unless it is already removed.
     fn remove(&mut self, range: Range<usize>, mut v: Vec<f64>) {
         let before = ops::norm(&v);
         for _ in 0..2 {

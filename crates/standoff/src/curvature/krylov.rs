@@ -1,4 +1,4 @@
-//! A basis of a few directions with the products of a symmetric operator on them, and the extreme curvature within their span.
+//! Krylov basis: a few directions with the products of a symmetric operator, and the extreme curvature in their span.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use super::directions::Directions;
 use crate::ops;
 use crate::random::Xoshiro;
 
-/// A direction whose rest outside the basis is shorter than this share of it adds nothing.
+/// A direction whose part outside the basis is at most this share of its length is not added.
 const NEW: f64 = 1e-6;
-/// Directions without anything new after which no more are tried, beyond one per direction wanted.
+/// Number of rejected directions, beyond one per direction wanted, after which the search stops.
 const MISSES: usize = 8;
-/// Sweeps of Jacobi's method; 6 are many.
+/// Limit of sweeps of Jacobi's method; more than 6 are rare.
 const SWEEPS: usize = 30;
 
-/// Orthonormal directions, what the operator makes of them, and a second image of each (for x: in the space of y).
+/// Orthonormal directions, the operator's product with each, and a second image of each (for x: in the space of y).
 #[derive(Debug, Default)]
 pub(super) struct Basis {
     pub(super) q: Vec<Vec<f64>>,
@@ -21,12 +21,12 @@ pub(super) struct Basis {
     pub(super) other: Vec<Vec<f64>>,
 }
 
-/// The eigenvalues of a small symmetric matrix in ascending order, with their vectors.
+/// The eigenvalues of a small symmetric matrix in ascending order, with their eigenvectors.
 pub(super) type Spectrum = Vec<(f64, Vec<f64>)>;
 
 impl Basis {
-    /// Up to `most` directions: the seeds first, then what the operator makes of them in turn, and random ones where that ends.
-    /// `product` returns the two images of a direction, or `None` to stop.
+    /// Builds up to `most` directions: the seeds first, then the operator's products with earlier ones, then random
+    /// ones. `product` returns the two images of a direction, or `None` to stop.
     pub(super) fn build(
         space: &Directions,
         seeds: Vec<Vec<f64>>,
@@ -57,7 +57,7 @@ impl Basis {
         basis
     }
 
-    /// The unit vector along what is new in `v`, if anything is.
+    /// The unit vector along the part of `v` outside the basis; `None` if that part is negligible.
     fn direction(&self, space: &Directions, mut v: Vec<f64>) -> Option<Vec<f64>> {
         space.project(&mut v);
         let before = ops::norm(&v);
@@ -76,7 +76,7 @@ impl Basis {
         Some(v)
     }
 
-    /// `Q^T H Q`, made symmetric.
+    /// `Q^T H Q`, symmetrised.
     pub(super) fn matrix(&self) -> Vec<Vec<f64>> {
         let k = self.q.len();
         let entry =
@@ -94,7 +94,7 @@ impl Basis {
     }
 }
 
-/// The eigenvalues and vectors of a small symmetric matrix, by Jacobi's rotations.
+/// The eigenvalues and eigenvectors of a small symmetric matrix, by Jacobi rotations.
 pub(super) fn spectrum(mut a: Vec<Vec<f64>>) -> Spectrum {
     let k = a.len();
     let mut v: Vec<Vec<f64>> = (0..k).map(|i| (0..k).map(|j| f64::from(u8::from(i == j))).collect()).collect();
@@ -110,7 +110,7 @@ pub(super) fn spectrum(mut a: Vec<Vec<f64>>) -> Spectrum {
     pairs
 }
 
-/// Makes entry `(p, q)` zero.
+/// Rotates so that entry `(p, q)` becomes zero.
 fn rotate(a: &mut [Vec<f64>], v: &mut [Vec<f64>], p: usize, q: usize) {
     if a[p][q] == 0.0 {
         return;

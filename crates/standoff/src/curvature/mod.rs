@@ -1,10 +1,12 @@
-//! A second-order look at a pair: does y look like a local maximum of `f(x, .)`, and x like a local minimum of `max over y`?
+//! Second-order check of a pair: is y a local maximum of `f(x, .)`, and x a local minimum of `max over y`?
 //!
-//! First-order stationarity cannot tell a maximum from a minimum: `x y + y^2` is stationary at 0, where its maximum over y is infinite.
-//! [`look`] multiplies the Hessian by a few directions that stay in the sets (differences of gradients) and searches their span for
-//! curvature of the wrong sign. What it finds is confirmed by values of f; what it does not find is no proof of anything.
+//! First-order stationarity does not distinguish a maximum from a minimum: `x y + y^2` is stationary at 0, where its
+//! maximum over y is infinite. [`look`] multiplies the Hessian by a few directions that stay in the sets (differences
+//! of gradients) and searches their span for curvature of the wrong sign. Values of f confirm each finding. Finding
+//! nothing proves nothing.
 //!
-//! For x the curvature of `max over y` counts, not that of f: `H_xx + H_xy (-H_yy)^{-1} H_yx`, where y answers to second order.
+//! For x the relevant curvature is that of `max over y`: `H_xx + H_xy (-H_yy)^{-1} H_yx`, where y responds to second
+//! order.
 
 mod directions;
 mod krylov;
@@ -16,23 +18,23 @@ use directions::Directions;
 use krylov::{Basis, spectrum};
 use probe::Probe;
 
-/// Curvature below this share of the largest one met counts as 0.
+/// Curvature below this share of the largest one found counts as 0.
 const NEGLIGIBLE: f64 = 1e-6;
-/// How much of `H_yx d` the directions of y that were looked at must account for.
+/// Largest share of `H_yx d` that the sampled directions of y may leave unexplained.
 const RESOLVED: f64 = 0.05;
-/// More directions of each player than this are not looked at, whatever the gradients would pay for.
+/// Limit of directions per player, whatever the number of gradients.
 const MOST_DIRECTIONS: u64 = 300;
 /// Lengths of the steps that confirm a finding, in units of the radius.
 const STEPS: [f64; 5] = [1.0, 0.1, 1e-2, 1e-3, 1e-4];
 
-/// What a look may cost, and where its directions come from.
+/// Limits of a curvature check, and the seed of its directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvatureSettings {
-    /// Most gradients, of both kinds; fewer than 4 are none.
+    /// Limit of gradients, of both kinds together; fewer than 4 mean none.
     pub gradients: u64,
-    /// The same seed, the same directions.
+    /// Seed of the random directions.
     pub seed: u64,
-    /// The longest step that confirms a finding.
+    /// Length of the longest step that confirms a finding.
     pub radius: f64,
 }
 
@@ -43,37 +45,37 @@ impl Default for CurvatureSettings {
     }
 }
 
-/// A direction along which f (for x: the maximum over y, to second order) curves the wrong way.
+/// A direction along which f (for x: the maximum over y, to second order) has curvature of the wrong sign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WrongCurvature {
     /// The second derivative along the direction, which has length 1: positive for y, negative for x.
     pub curvature: f64,
-    /// The first derivative along it.
+    /// The first derivative along the direction.
     pub slope: f64,
-    /// The length of a step inside the set that confirms it.
+    /// The length of a feasible step that confirms it.
     pub step: f64,
-    /// What this step adds to f: more than the slope explains.
+    /// Change of f by this step; it is larger than the slope explains.
     pub change: f64,
     /// The direction.
     pub direction: Vec<f64>,
 }
 
-/// What was seen. All of it is an observation in floating point, none a proof.
+/// Result of a curvature check. It is an observation in floating point, not a proof.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurvatureReport {
-    /// The maximum over y curves downward along this direction of x.
+    /// A direction of x along which the maximum over y curves downward.
     pub x: Option<WrongCurvature>,
-    /// f curves upward along this direction of y.
+    /// A direction of y along which f curves upward.
     pub y: Option<WrongCurvature>,
-    /// Directions of x and of y whose span was searched.
+    /// Numbers of directions of x and of y whose span was searched.
     pub directions: [usize; 2],
     /// Dimensions of the spaces in which x and y can move both ways inside their sets.
     pub dims: [usize; 2],
-    /// Gradients that the look took; they are not part of the calls of a run.
+    /// Number of gradients used; they are not part of the calls of a run.
     pub gradients: u64,
 }
 
-/// Looks at the curvature around a pair.
+/// Checks the curvature around a pair.
 ///
 /// ```
 /// use standoff::curvature::{CurvatureSettings, look};
@@ -112,7 +114,7 @@ pub fn look<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, settings: &Curva
         spaces[1].project(&mut across);
         Some((along, across))
     });
-    // The answer of y is sought first along what x asks of it, where f is most curved downward in x.
+    // First search for the response of y to the direction of x in which f curves downward most.
     let asked = spectrum(x.matrix()).first().map(|(_, c)| Basis::combine(&x.other, c));
     let random: Vec<f64> = gy.iter().map(|_| 2.0 * draws.unit() - 1.0).collect();
     let seeds = asked.into_iter().chain([random]).collect();
@@ -121,14 +123,15 @@ pub fn look<G: Game + ?Sized>(game: &mut G, z: &Point<G::Real>, settings: &Curva
     report.gradients = probe.gradients;
     let mut found = Found { probe: &mut probe, radius: settings.radius };
     report.y = found.upward_in_y(&y, &gy);
-    // Where y is no local maximum, the maximum over y is not that of f near y.
+    // If y is not a local maximum, the maximum over y is not attained near y.
     if report.y.is_none() {
         report.x = found.downward_in_x((&x, &gx), (&y, &gy));
     }
     report
 }
 
-/// How many directions of x and y the gradients pay for: two for the pair itself, four for one of x, two for one of y.
+/// The numbers of directions of x and y within the limit of gradients: two for the pair itself, four for one of x, two
+/// for one of y.
 fn shares(gradients: u64, [n, m]: [usize; 2]) -> [usize; 2] {
     let left = (gradients - 2).min(6 * MOST_DIRECTIONS) as usize;
     let for_y = m.min((left * 5 / 18).max(1));
@@ -136,14 +139,14 @@ fn shares(gradients: u64, [n, m]: [usize; 2]) -> [usize; 2] {
     [for_x, m.min((left - 4 * for_x) / 2)]
 }
 
-/// The second half of a look: what the products say, confirmed by values.
+/// The second half of a check: findings from the products, confirmed by values.
 struct Found<'p, 'g, G: Game + ?Sized> {
     probe: &'p mut Probe<'g, G>,
     radius: f64,
 }
 
 impl<G: Game + ?Sized> Found<'_, '_, G> {
-    /// Curvature up to this is not told from 0.
+    /// Curvature up to this is not distinguished from 0.
     fn threshold(&self, basis: &Basis) -> f64 {
         let scale = basis.image.iter().map(|v| ops::norm(v)).fold(0.0, |a: f64, b| if b > a { b } else { a });
         NEGLIGIBLE * scale + self.probe.noise(scale)
@@ -174,7 +177,7 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
             ops::axpy(u, &y.q[j], &mut answer);
             ops::axpy(u, &y.image[j], &mut rest);
         }
-        // H_yx d + H_yy u = 0 if the answer u is complete; otherwise y might give back more than was seen.
+        // H_yx d + H_yy u = 0 if the response u is complete; otherwise y might compensate more than was found.
         if !(ops::norm(&rest) <= RESOLVED * asked + self.threshold(x)) {
             return None;
         }
@@ -183,7 +186,7 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
         Some(WrongCurvature { curvature, slope, step, change, direction })
     }
 
-    /// The longest step that changes f as the curvature says, by more than the slope explains.
+    /// The longest step that changes f as the curvature predicts, by more than the slope explains.
     fn confirm(
         &mut self,
         (dx, dy): (Option<&[f64]>, Option<&[f64]>),
@@ -208,12 +211,12 @@ impl<G: Game + ?Sized> Found<'_, '_, G> {
     }
 }
 
-/// How y answers the directions of x to second order, within its own directions: along an eigenvector of `-H_yy` with the eigenvalue l,
-/// a pull p is answered by p/l, which gives back `p^2/l`.
+/// Second-order response of y to the directions of x, within the sampled directions of y: along an eigenvector of
+/// `-H_yy` with eigenvalue l, a slope p leads to the step p/l, which adds `p^2/l` to the curvature.
 struct Answers {
-    /// Eigenvectors, in terms of the directions of y, with their eigenvalues, at least the threshold.
+    /// Eigenvectors, in terms of the directions of y, with eigenvalues of at least the threshold.
     modes: Vec<(f64, Vec<f64>)>,
-    /// Per direction of x: the pull along every mode.
+    /// For each direction of x: the slope along every mode.
     pulls: Vec<Vec<f64>>,
 }
 
@@ -242,7 +245,7 @@ impl Answers {
         total
     }
 
-    /// The answer to `sum_i c_i q_i`, in terms of the directions of y.
+    /// The response to `sum_i c_i q_i`, in terms of the directions of y.
     fn to(&self, c: &[f64]) -> Vec<f64> {
         let mut answer = vec![0.0; self.modes.len()];
         for (k, (l, e)) in self.modes.iter().enumerate().filter(|(_, (l, _))| *l > 0.0) {
@@ -253,19 +256,19 @@ impl Answers {
     }
 }
 
-/// Four digits, without zeros at the end.
+/// Four digits, without trailing zeros.
 fn short(v: f64) -> String {
     let rounded: f64 = format!("{v:.3e}").parse().unwrap_or(v);
     if rounded == 0.0 || (1e-4..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 impl CurvatureReport {
-    /// Whether a direction of wrong curvature was seen.
+    /// True if a direction of wrong curvature was found.
     pub fn found(&self) -> bool {
         self.x.is_some() || self.y.is_some()
     }
 
-    /// What was seen, in a sentence.
+    /// The result as one sentence.
     pub fn sentence(&self) -> String {
         if let Some(w) = &self.y {
             return format!(
@@ -280,7 +283,7 @@ impl CurvatureReport {
         if let Some(w) = &self.x {
             return format!(
                 "max over y curves downward in x along one direction (estimated curvature {}, slope {}): a step of length {} in x, \
-                 answered by y to second order, changes f by {}; x does not look like a local minimum of max over y",
+                 with the second-order response of y, changes f by {}; x does not look like a local minimum of max over y",
                 short(w.curvature),
                 short(w.slope),
                 short(w.step),
@@ -289,8 +292,10 @@ impl CurvatureReport {
         }
         let [a, b] = self.directions;
         match self.directions {
-            [0, 0] => "curvature: no direction was looked at".to_owned(),
-            _ => format!("no direction of wrong curvature found among {a} of x and {b} of y; that is no proof"),
+            [0, 0] => "curvature: no direction was checked".to_owned(),
+            _ => format!(
+                "no direction of wrong curvature found among {a} directions of x and {b} of y; this is not a proof"
+            ),
         }
     }
 }

@@ -1,19 +1,19 @@
-//! Hessian-vector products by central differences of gradients, at points of the sets.
+//! Hessian-vector products by central differences of gradients, at feasible points.
 
 use crate::{Game, Need, Point, Real, ops};
 
-/// A game at a pair, with the length of the differences and the scratch they take.
+/// A game at a pair, the step of the differences, and scratch space.
 pub(super) struct Probe<'g, G: Game + ?Sized> {
     pub(super) game: &'g mut G,
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     stored: Point<G::Real>,
     gradient: Point<G::Real>,
-    /// The length of a difference.
+    /// The step of the differences.
     pub(super) step: f64,
-    /// Gradients asked for, of both kinds.
+    /// Number of gradients computed, of both kinds.
     pub(super) gradients: u64,
-    /// The longest gradient met.
+    /// The length of the longest gradient found.
     pub(super) longest: f64,
 }
 
@@ -29,7 +29,7 @@ impl<'g, G: Game + ?Sized> Probe<'g, G> {
         Self { game, x, y, stored, gradient, step, gradients: 0, longest: 0.0 }
     }
 
-    /// Moves to `x + t dx`, `y + t dy`, projected; an absent direction stays.
+    /// Moves to the projection of `x + t dx`, `y + t dy`; a player without a direction stays.
     fn place(&mut self, t: f64, dx: Option<&[f64]>, dy: Option<&[f64]>) {
         write(&mut self.stored.x, &self.x, t, dx);
         write(&mut self.stored.y, &self.y, t, dy);
@@ -48,7 +48,7 @@ impl<'g, G: Game + ?Sized> Probe<'g, G> {
         (self.grad_x(), self.grad_y())
     }
 
-    /// `f` at `x + t dx`, `y + t dy`, projected, and how long the two steps became.
+    /// `f` at the projection of `x + t dx`, `y + t dy`, and the lengths of the two steps.
     pub(super) fn value_at(&mut self, t: f64, dx: Option<&[f64]>, dy: Option<&[f64]>) -> (f64, f64, f64) {
         self.place(t, dx, dy);
         self.game.fix(&self.stored.x, Need::Values);
@@ -102,7 +102,7 @@ impl<'g, G: Game + ?Sized> Probe<'g, G> {
         plus.iter().zip(minus.iter()).map(|(a, b)| (a - b) / (2.0 * self.step)).collect()
     }
 
-    /// What rounding, and the error that the game states, may add to a curvature, about.
+    /// Approximate size of the error that rounding and the stated error of the game add to a curvature.
     pub(super) fn noise(&self, scale: f64) -> f64 {
         let size = self.longest + scale * (ops::norm(&self.x) + ops::norm(&self.y) + 1.0);
         (16.0 * G::Real::UNIT_ROUNDOFF * size + self.game.grad_error()) / self.step

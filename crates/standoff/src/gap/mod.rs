@@ -136,11 +136,11 @@ pub enum Side {
 /// use standoff::Set;
 /// use standoff::gap::{Ask, Gauge, Side};
 ///
-/// At the upper end of an interval, a gradient that points outwards gives the maximising player no gain.
+/// // At the upper end of an interval, a gradient that points outwards gives the maximising player no gain.
 /// let set = Set::<f64>::interval(0.0, 1.0)?;
 /// let mut gauge = Gauge::default();
 /// assert_eq!(gauge.measure(&set, &[1.0], &[2.0], Side::Max, Ask::Exact).upper, 0.0);
-/// The minimising player moves down by the whole radius and gains 2, up to rounding.
+/// // The minimising player moves down by the whole radius and gains 2, up to rounding.
 /// let gap = gauge.measure(&set, &[1.0], &[2.0], Side::Min, Ask::Exact);
 /// assert!(1.999_999_999 <= gap.lower && gap.lower <= 2.0 && 2.0 <= gap.upper);
 /// assert!((gauge.step()[0] + 1.0).abs() <= 1e-9);

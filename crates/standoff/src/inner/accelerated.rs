@@ -3,15 +3,15 @@
 use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::{Game, Oracle, Real, StopReason, ops};
 
-/// FISTA on `f_lambda(x, .)`, restarted every `restart` steps: each epoch halves the gap when
-/// `(restart + 1)^2 >= 8 (L22 + lambda) / lambda`.
+/// FISTA on `f_lambda(x, .)`, restarted every `restart` steps. Each epoch halves the gap if `(restart + 1)^2 >= 8 (L22
+/// + lambda) / lambda`.
 #[derive(Debug)]
 pub struct Accelerated<R> {
-    /// `1/(L22 + lambda)`; the paper prints `1/L22`.
+    /// The step size, `1/(L22 + lambda)`; the paper prints `1/L22`.
     pub step: f64,
-    /// N.
+    /// The number of steps between restarts, N.
     pub restart: u64,
-    /// Let the extrapolated point leave Y, as printed; f may be undefined there.
+    /// True to let the extrapolated point leave Y, as printed; f may be undefined there.
     pub leave_the_set: bool,
     from: Vec<R>,
     gradient: Vec<R>,
@@ -21,7 +21,7 @@ pub struct Accelerated<R> {
 }
 
 impl<R: Real> Accelerated<R> {
-    /// Scratch for `dim` coordinates.
+    /// An ascent with scratch space for `dim` coordinates.
     pub fn new(step: f64, restart: u64, dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self {
@@ -36,7 +36,7 @@ impl<R: Real> Accelerated<R> {
         }
     }
 
-    /// N steps from `y`; the answer, when the residual is small enough.
+    /// N steps from `y`. Returns the answer as soon as the residual is small enough.
     fn epoch<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -73,7 +73,7 @@ impl<R: Real> Accelerated<R> {
         Ok(None)
     }
 
-    /// The answer, if the step just made proves it. Its gradient is asked only when the step was so short that it will.
+    /// The answer, if the last step proves it. Its gradient is computed only if the step is short enough to pass.
     fn settled<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -92,7 +92,7 @@ impl<R: Real> Accelerated<R> {
         let value = f.grad_y(&self.next, &mut self.next_gradient);
         regulariser.bend(&self.next, &mut self.next_gradient);
         let r = residual(&self.from, &self.gradient, &self.next, &self.next_gradient, self.step);
-        // A step of zero length cannot be improved on in this arithmetic.
+        // A step of zero length cannot be improved in this arithmetic.
         let settled = r <= tolerance || moved == 0.0;
         Ok(settled.then(|| Answer::Settled { value: regulariser.value(value, &self.next), residual: r }))
     }

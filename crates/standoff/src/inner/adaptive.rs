@@ -1,7 +1,7 @@
-//! Accelerated ascent that needs no constants: backtracking, adaptive restarts, and an answer that comes with its residual.
+//! Accelerated ascent without constants: backtracking, adaptive restarts, and an answer with a proven residual.
 //!
-//! Written by hand because its caller, a certified line search, needs what no library gives: a proof of how far the answer
-//! is from the maximum, and an early way out once the line search is known to fail.
+//! Its caller is a certified line search, which needs a proof of the distance from the maximum, and an early exit as
+//! soon as the line search is known to fail.
 //!
 //! Write `F(y) = f(x, y) - (lambda/2) ||y - centre||^2` and `G = grad F`. One step from the extrapolated point u, with step size s:
 //!
@@ -10,10 +10,12 @@
 //! u  = P_Y(y+ + beta (y+ - y)),   beta = min{ (t - 1)/t', (1 - q)/(1 + q) },   q = sqrt(lambda s)
 //! ```
 //!
-//! The first bound of beta is Nesterov's sequence `t' = (1 + sqrt(1 + 4 t^2))/2`; the second is the constant momentum for a function that is
-//! lambda-strongly concave and 1/s-smooth. The sequence restarts when the step turns against the momentum.
+//! The first bound of beta is Nesterov's sequence `t' = (1 + sqrt(1 + 4 t^2))/2`; the second is the constant momentum
+//! for a function that is lambda-strongly concave and 1/s-smooth. The sequence restarts when the step and the momentum
+//! point in opposite directions.
 //!
-//! The answer's proof: `n = G(u) - (y+ - u)/s` is normal to Y at y+, so for `r = G(y+) - n = G(y+) - G(u) + (y+ - u)/s` and every y of Y
+//! Proof of the answer: `n = G(u) - (y+ - u)/s` is normal to Y at y+, so for `r = G(y+) - n = G(y+) - G(u) + (y+ -
+//! u)/s` and every y of Y
 //!
 //! ```text
 //! F(y) <= F(y+) + <G(y+), y - y+> - (lambda/2) ||y - y+||^2 <= F(y+) + <r, y - y+> - (lambda/2) ||y - y+||^2 <= F(y+) + ||r||^2 / (2 lambda),
@@ -25,31 +27,31 @@ use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::method::Visitor;
 use crate::{Game, Oracle, Real, StopReason, ops};
 
-/// Most steps for one answer that a method waits for.
+/// Limit of steps for one answer.
 pub(crate) const MAX_STEPS: u64 = 10_000;
 
-/// An answer whose residual is at most this many times the stated error of the gradients is as good as any.
+/// A residual of at most this many times the stated error of the gradients cannot be improved.
 const RESIDUAL_ERRORS: f64 = 2.0;
 
-/// What is wanted of an answer.
+/// Requirements on an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Task {
     /// The residual to reach.
     pub(crate) tolerance: f64,
-    /// Give up once the value exceeds this: then the maximum does too.
+    /// Stop as soon as the value exceeds this, because the maximum then does too.
     pub(crate) reject: f64,
-    /// Give up after so many steps.
+    /// Limit of steps.
     pub(crate) max_steps: u64,
 }
 
 impl Task {
-    /// An answer to a tolerance, whatever its value.
+    /// An answer with this tolerance, without a rejection threshold.
     pub(crate) fn to(tolerance: f64) -> Self {
         Self { tolerance, reject: f64::INFINITY, max_steps: MAX_STEPS }
     }
 }
 
-/// The ascent and its scratch. The step size is kept from one answer to the next.
+/// The ascent and its scratch space. The step size is kept from one answer to the next.
 #[derive(Debug)]
 pub struct Adaptive<R> {
     step: f64,
@@ -62,7 +64,7 @@ pub struct Adaptive<R> {
     next_gradient: Vec<R>,
 }
 
-/// Where the momentum sequence stands.
+/// State of the momentum sequence.
 struct Momentum {
     t: f64,
     fresh: bool,
@@ -70,10 +72,10 @@ struct Momentum {
 }
 
 impl<R: Real> Adaptive<R> {
-    /// Rounding in a value of size v is taken to be at most this times v.
+    /// Assumed relative rounding error of a value.
     const NOISE: f64 = 900.0 * R::UNIT_ROUNDOFF;
 
-    /// Scratch for `dim` coordinates.
+    /// An ascent with scratch space for `dim` coordinates.
     pub fn new(dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self {
@@ -88,7 +90,7 @@ impl<R: Real> Adaptive<R> {
         }
     }
 
-    /// Whether a pair of points was met whose values contradict concavity in y.
+    /// True if two points were found whose values contradict concavity in y.
     pub(crate) fn not_concave(&self) -> bool {
         self.convex_somewhere
     }
@@ -101,7 +103,7 @@ impl<R: Real> Adaptive<R> {
         self.convex_somewhere = flag != 0;
     }
 
-    /// Climbs `f_lambda(x, .)` from `y`, at the x that `f` is fixed at; lambda must be positive.
+    /// Climbs `f_lambda(x, .)` from `y` at the x that `f` is fixed at; lambda must be positive.
     pub(crate) fn run<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -112,7 +114,7 @@ impl<R: Real> Adaptive<R> {
         if f.linear_in_y() {
             return Ok(self.exact(f, y, regulariser, task));
         }
-        // A residual below the error of the gradients means nothing.
+        // A residual below the error of the gradients cannot be computed.
         let smallest = RESIDUAL_ERRORS * f.grad_error();
         let tolerance = if task.tolerance < smallest { smallest } else { task.tolerance };
         let mut m = match self.begin(f, y, regulariser, task) {
@@ -149,7 +151,8 @@ impl<R: Real> Adaptive<R> {
         Ok(Answer::Failed)
     }
 
-    /// Value and gradient at `y`, a step size, and no momentum yet. The value there may already reject the task.
+    /// Computes value and gradient at `y` and a first step size; no momentum yet. The value may already exceed the
+    /// rejection threshold.
     fn begin<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -174,7 +177,7 @@ impl<R: Real> Adaptive<R> {
         Ok(m)
     }
 
-    /// f linear in y: one gradient and one projection give the maximiser.
+    /// For f linear in y, one gradient and one projection give the maximiser.
     fn exact<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -187,7 +190,7 @@ impl<R: Real> Adaptive<R> {
         f.y_set().project(&mut self.next);
         let shift = ops::sum_of(y.len(), |i| self.gradient[i].to_f64() * (self.next[i].to_f64() - y[i].to_f64()));
         let value = regulariser.value(at_y + shift, &self.next);
-        // A NaN is no answer either.
+        // NaN is rejected too.
         if !(value <= task.reject) {
             return Answer::Rejected;
         }
@@ -195,14 +198,14 @@ impl<R: Real> Adaptive<R> {
         Answer::Settled { value, residual: 0.0 }
     }
 
-    /// Value and gradient of `f_lambda` at `from`.
+    /// Computes value and gradient of `f_lambda` at `from`.
     fn climb<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>, m: &mut Momentum) {
         m.value = regulariser.value(f.grad_y(&self.from, &mut self.gradient), &self.from);
         regulariser.bend(&self.from, &mut self.gradient);
         m.fresh = true;
     }
 
-    /// A first step size, from the curvature along the gradient.
+    /// Chooses a first step size from the curvature along the gradient.
     fn probe<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, regulariser: &Regulariser<R>) {
         let length = ops::norm(&self.gradient);
         let mut curvature = 0.0;
@@ -221,7 +224,8 @@ impl<R: Real> Adaptive<R> {
         self.first_step = self.step;
     }
 
-    /// Halves the step until `f_lambda` lies above its quadratic lower model; the value at `next`, or `None` when no step will do.
+    /// Halves the step until `f_lambda` is above its quadratic lower model. Returns the value at `next`, or `None` if
+    /// no step is accepted.
     fn backtrack<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -236,7 +240,7 @@ impl<R: Real> Adaptive<R> {
             let gain = ops::sum_of(self.from.len(), |i| {
                 self.gradient[i].to_f64() * (self.next[i].to_f64() - self.from[i].to_f64())
             });
-            // What rounding may explain: of the values, and of the gradient in `gain`.
+            // Largest effect of rounding: in the values, and in the gradient of `gain`.
             let noise = Self::NOISE * (at_from.abs() + value.abs()) + 2.0 * f.value_error() + f.error_over(moved);
             let bend = moved * moved / (2.0 * self.step);
             if value > at_from + gain + noise {
@@ -245,7 +249,7 @@ impl<R: Real> Adaptive<R> {
             let fine = if bend > 10.0 * noise {
                 value >= at_from + gain - bend - noise
             } else {
-                // Differences of values drown in rounding: compare gradients instead.
+                // Rounding errors are larger than the differences of values: compare gradients instead.
                 value.is_finite() && self.bends_little(f, regulariser, bend, moved)
             };
             if fine {
@@ -256,7 +260,8 @@ impl<R: Real> Adaptive<R> {
         None
     }
 
-    /// `<grad(from) - grad(next), next - from> <= ||next - from||^2 / (2 step)`.
+    /// Tests `<grad(from) - grad(next), next - from> <= ||next - from||^2 / step`, that is, curvature of at most
+    /// 1/step.
     fn bends_little<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -273,7 +278,7 @@ impl<R: Real> Adaptive<R> {
             (self.gradient[i].to_f64() - self.next_gradient[i].to_f64())
                 * (self.next[i].to_f64() - self.from[i].to_f64())
         });
-        // Curvature up to 1/step passes; below that, rounding of the gradients decides nothing. Both may be off by the stated error.
+        // `bend` is half of the right side. Both gradients may be off by the stated error.
         turn <= 2.0 * bend + 2.0 * f.error_over(moved)
     }
 
@@ -283,7 +288,7 @@ impl<R: Real> Adaptive<R> {
         residual(&self.from, &self.gradient, &self.next, &self.next_gradient, self.step)
     }
 
-    /// O'Donoghue and Candes: the momentum points against the gradient step.
+    /// Restart test of O'Donoghue and Candes: true if the momentum points against the gradient step.
     fn overshoots(&self) -> bool {
         let turn = ops::sum_of(self.from.len(), |i| {
             (self.from[i].to_f64() - self.next[i].to_f64()) * (self.next[i].to_f64() - self.last[i].to_f64())
@@ -314,7 +319,7 @@ impl<R: Real> Adaptive<R> {
 }
 
 impl<G: Game> Inner<G> for Adaptive<G::Real> {
-    /// lambda must be positive.
+    /// Requires a positive lambda.
     fn answer(
         &mut self,
         f: &mut Oracle<'_, G>,

@@ -6,7 +6,7 @@ use crate::{Game, Oracle, Real, StopReason, ops};
 /// `repeat y := P_Y(y + step * grad_y f_lambda(x, y))`.
 #[derive(Debug)]
 pub struct Ascent<R> {
-    /// `1/(L22 + lambda)`.
+    /// The step size, `1/(L22 + lambda)`.
     pub step: f64,
     gradient: Vec<R>,
     next: Vec<R>,
@@ -14,7 +14,7 @@ pub struct Ascent<R> {
 }
 
 impl<R: Real> Ascent<R> {
-    /// Scratch for `dim` coordinates.
+    /// An ascent with scratch space for `dim` coordinates.
     pub fn new(step: f64, dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self { step, gradient: zero(), next: zero(), next_gradient: zero() }
@@ -38,7 +38,8 @@ impl<R: Real> Ascent<R> {
         Ok(Answer::UNPROVEN)
     }
 
-    /// Steps until the residual is small; the gradient at the last point is the residual's and the next step's at once.
+    /// Steps until the residual is small. The gradient at the last point serves for both the residual and the next
+    /// step.
     fn settle<G: Game<Real = R>>(
         &mut self,
         f: &mut Oracle<'_, G>,

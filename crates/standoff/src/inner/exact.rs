@@ -1,24 +1,24 @@
-//! The exact answer of a game that is linear in y.
+//! The exact maximiser of a game that is linear in y.
 
 use super::{Answer, Inner, Regulariser, Request};
 use crate::{Game, Oracle, Real, StopReason, ops};
 
-/// `y = P_Y(centre + grad_y f / lambda)`: for f linear in y the gradient does not depend on y, so one gradient and one
-/// projection give the maximiser of `f_lambda`; with lambda = 0 it is a point of Y that is best for a linear function.
+/// `y = P_Y(centre + grad_y f / lambda)`. For f linear in y the gradient does not depend on y, so one gradient and one
+/// projection give the maximiser of `f_lambda`. With lambda = 0 it is a maximiser of a linear function over Y.
 #[derive(Debug)]
 pub struct Exact<R> {
     gradient: Vec<R>,
 }
 
 impl<R: Real> Exact<R> {
-    /// Scratch for `dim` coordinates.
+    /// An inner step with scratch space for `dim` coordinates.
     pub fn new(dim: usize) -> Self {
         Self { gradient: vec![R::default(); dim] }
     }
 }
 
 impl<G: Game> Inner<G> for Exact<G::Real> {
-    /// Fails when there is no maximiser: lambda = 0 and Y unbounded.
+    /// Fails if there is no maximiser: lambda = 0 and Y is unbounded.
     fn answer(
         &mut self,
         f: &mut Oracle<'_, G>,

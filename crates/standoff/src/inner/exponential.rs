@@ -6,20 +6,20 @@ use crate::{Game, Oracle, Real, StopReason, ops};
 /// Exponentiated gradient: `y_i := y_i exp(rate * grad_i)`, normalised, once per step of x.
 #[derive(Debug)]
 pub struct Exponentiated<R> {
-    /// The step.
+    /// The step size.
     pub rate: f64,
     gradient: Vec<R>,
 }
 
 impl<R: Real> Exponentiated<R> {
-    /// Scratch for `dim` coordinates.
+    /// An inner step with scratch space for `dim` coordinates.
     pub fn new(rate: f64, dim: usize) -> Self {
         Self { rate, gradient: vec![R::default(); dim] }
     }
 }
 
 impl<G: Game> Inner<G> for Exponentiated<G::Real> {
-    /// With a memory, y moves when x does.
+    /// Does nothing: y has a memory and moves only in `follow`, once per step of x.
     fn answer(
         &mut self,
         _f: &mut Oracle<'_, G>,
@@ -36,16 +36,16 @@ impl<G: Game> Inner<G> for Exponentiated<G::Real> {
     }
 }
 
-/// `y = softmax(tilt * grad_y)`: the maximiser with the entropy as regulariser (tilted losses, TERM).
+/// `y = softmax(tilt * grad_y)`: the maximiser with an entropy regulariser (tilted losses, TERM).
 #[derive(Debug)]
 pub struct Tilted<R> {
-    /// 0 is the mean, infinity the maximum.
+    /// The tilt: 0 gives the mean, infinity the maximum.
     pub tilt: f64,
     gradient: Vec<R>,
 }
 
 impl<R: Real> Tilted<R> {
-    /// Scratch for `dim` coordinates.
+    /// An inner step with scratch space for `dim` coordinates.
     pub fn new(tilt: f64, dim: usize) -> Self {
         Self { tilt, gradient: vec![R::default(); dim] }
     }
@@ -65,17 +65,17 @@ impl<G: Game> Inner<G> for Tilted<G::Real> {
     }
 }
 
-/// `y_i := y_i exp(rate * g_i)` or, without a memory, `exp(rate * g_i)`, normalised to the sum that y has.
+/// `y_i := y_i exp(rate * g_i)` or, without a memory, `exp(rate * g_i)`, normalised to the sum of y.
 fn reweight<R: Real>(y: &mut [R], g: &[R], rate: f64, memory: bool) -> Result<(), StopReason> {
     if !ops::all_finite(g) {
         return Err(StopReason::NonFinite);
     }
-    // The largest exponent becomes zero: nothing overflows.
+    // Subtract the largest exponent, so that nothing overflows.
     let top = g.iter().map(|v| v.to_f64()).fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a });
     let whole: f64 = y.iter().map(|v| v.to_f64()).sum();
     let mut sum = 0.0;
     for (y, g) in y.iter_mut().zip(g) {
-        // A weight that has underflowed to zero could never grow again; it keeps next to nothing instead.
+        // A weight of exactly zero could never grow again, so weights stay above a tiny number.
         let old = if memory { y.to_f64().max(1e-30) } else { 1.0 };
         let new = old * (rate * (g.to_f64() - top)).exp();
         sum += new;

@@ -1,9 +1,9 @@
-//! No answer at all: y stays where it is.
+//! The constant inner member: y does not move.
 
 use super::{Answer, Inner, Regulariser, Request};
 use crate::{Game, Oracle, StopReason};
 
-/// y stays where it starts: minimisation of a fixed mixture.
+/// y stays at its start: minimisation of a fixed mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held;
 

@@ -1,30 +1,32 @@
-//! Ascent for Algorithm 1 without constants: the step follows the local curvature, and points outside the domain of f are rejected.
+//! Ascent for Algorithm 1 without constants: the step follows the local curvature, and points outside the domain of f
+//! are rejected.
 //!
-//! A step `t` from `y` to `y+` is accepted when the gradient turned by at most `||y+ - y|| / t`, so `1/t` bounds L22 along the step.
-//! The test compares gradients because differences of values drown in rounding near the maximum. In the imitation of a
-//! linear-quadratic regulator f is smooth and PL only on sublevel sets of stabilising gains: an infinite value shortens the step.
+//! A step of size `t` from `y` to `y+` is accepted if the gradient changes by at most `||y+ - y|| / t`, so `1/t` bounds
+//! L22 along the step. The test compares gradients because near the maximum differences of values are smaller than
+//! their rounding errors. In the imitation game of linear-quadratic control, f is smooth and PL only on sublevel sets
+//! of stabilising gains; an infinite value shortens the step.
 
 use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::method::Visitor;
 use crate::plan::{StepReach, tightened_tolerance};
 use crate::{Constants, Game, Oracle, Real, StopReason, ops};
 
-/// Factor by which an accepted step grows, so that it can follow a curvature that falls.
+/// Growth of an accepted step, so that it can follow a decreasing curvature.
 pub(crate) const GROWTH: f64 = 1.2;
 
-/// `eps` is for steps of length at most 1; a method that asks for longer ones divides it by their length.
+/// `eps` is for steps of length at most 1; a method with longer steps divides it by their length.
 const UNIT: StepReach = StepReach { x: 1.0, y: 1.0 };
 
-/// The ascent, its scratch, and the constants it has seen so far.
+/// The ascent, its scratch space, and local estimates of the constants.
 #[derive(Debug)]
 pub struct LocalAscent<R> {
     step: f64,
     eps: f64,
-    /// A residual asked for that may be smaller than the one that `eps` needs.
+    /// A requested residual, which may be smaller than the one that `eps` needs.
     asked: f64,
-    /// The smallest curvature met along a step: a local PL constant.
+    /// The smallest curvature found along a step: a local PL constant.
     mu: f64,
-    /// The largest change of `grad_y` per change of x.
+    /// The largest change of `grad_y` per change of x found.
     l12: f64,
     value: f64,
     gradient: Vec<R>,
@@ -33,10 +35,10 @@ pub struct LocalAscent<R> {
 }
 
 impl<R: Real> LocalAscent<R> {
-    /// Rounding in a value of size v is taken to be at most this times v.
+    /// Assumed relative rounding error of a value.
     pub(crate) const NOISE: f64 = 900.0 * R::UNIT_ROUNDOFF;
 
-    /// For a certificate of `eps` and `dim` coordinates.
+    /// An ascent for a certificate of `eps` and `dim` coordinates.
     pub fn new(eps: f64, dim: usize) -> Self {
         let zero = || vec![R::default(); dim];
         Self {
@@ -52,35 +54,36 @@ impl<R: Real> LocalAscent<R> {
         }
     }
 
-    /// `f` at the answer.
+    /// `f` at the end point.
     pub(crate) fn value(&self) -> f64 {
         self.value
     }
 
-    /// `grad_y f` at the answer.
+    /// `grad_y f` at the end point.
     pub(crate) fn gradient(&self) -> &[R] {
         &self.gradient
     }
 
-    /// The residual to reach: `min(eps/4, mu (eps/12)/L12)`, as with constants, from the local ones.
+    /// The residual to reach: `min(eps/4, mu (eps/12)/L12)`, as with constants, but from the local ones.
     fn tolerance(&self) -> f64 {
         let for_eps =
             tightened_tolerance(&Constants { l12: self.l12, ..Constants::default() }, self.mu, self.eps, UNIT);
         if self.asked < for_eps { self.asked } else { for_eps }
     }
 
-    /// A bound on how far the value at the answer lies below the maximum.
+    /// Upper bound of the distance of the value from the maximum.
     pub(crate) fn shortfall(&self) -> f64 {
         0.5 * self.tolerance() * (self.tolerance() / self.mu)
     }
 
-    /// Looks at `y` at the x that `f` is fixed at; `false` when that pair is outside the domain of f.
+    /// Evaluates f at `y` and the fixed x. Returns `false` if that pair is outside the domain of f.
     pub(crate) fn begin<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &[R]) -> bool {
         self.value = f.grad_y(y, &mut self.gradient);
         self.value.is_finite() && ops::all_finite(&self.gradient)
     }
 
-    /// Learns L12 from the gradient that [`begin`](Self::begin) found, `before` the same before x moved by `moved`.
+    /// Updates L12 from the gradient found by [`begin`](Self::begin); `before` is the gradient before x moved by
+    /// `moved`.
     pub(crate) fn learn_l12(&mut self, before: &[R], moved: f64) {
         let ratio = ops::distance(&self.gradient, before) / moved;
         if ratio.is_finite() && ratio > self.l12 {
@@ -88,15 +91,15 @@ impl<R: Real> LocalAscent<R> {
         }
     }
 
-    /// Climbs from the `y` that [`begin`](Self::begin) looked at until the residual is small, and returns the residual.
+    /// Climbs from the `y` of [`begin`](Self::begin) until the residual is small, and returns the residual.
     pub(crate) fn climb<G: Game<Real = R>>(&mut self, f: &mut Oracle<'_, G>, y: &mut [R]) -> Result<f64, StopReason> {
         let size = ops::norm(&self.gradient);
-        // The gradient itself is a residual: its multiplier is 0.
+        // The gradient itself is a residual, with multiplier 0.
         if size <= self.tolerance() {
             return Ok(size);
         }
         if self.step == 0.0 {
-            // The first trial has length 1.
+            // The first trial step has length 1.
             self.step = 1.0 / size;
         }
         loop {
@@ -108,7 +111,8 @@ impl<R: Real> LocalAscent<R> {
             let still = !(moved > 4.0 * R::UNIT_ROUNDOFF * ops::norm(y));
             if !self.accepts(value, moved) {
                 if still {
-                    // No step is short enough: rounding decides here. The certificate judges y; the next ascent looks for a new step.
+                    // No step is short enough: rounding dominates here. The certificate decides about y; the next
+                    // ascent searches for a new step.
                     self.step = 0.0;
                     return Ok(f64::INFINITY);
                 }
@@ -127,7 +131,8 @@ impl<R: Real> LocalAscent<R> {
         }
     }
 
-    /// Whether the trial step stays in the domain, does not lose value, and turns the gradient by at most `moved / step`.
+    /// True if the trial step stays in the domain, does not lose value, and changes the gradient by at most `moved /
+    /// step`.
     fn accepts(&self, value: f64, moved: f64) -> bool {
         let noise = Self::NOISE * (self.value.abs() + value.abs());
         let turned = ops::distance(&self.next_gradient, &self.gradient);
@@ -136,7 +141,7 @@ impl<R: Real> LocalAscent<R> {
         value.is_finite() && value >= self.value - noise && turned <= moved / self.step + rounding
     }
 
-    /// The curvature along the accepted step; a step that hardly turns the gradient shows nothing but rounding.
+    /// Updates mu from the curvature along the accepted step; ignores a change of the gradient that may be rounding.
     fn learn_mu(&mut self, y: &[R], moved: f64) {
         let turned = ops::distance(&self.next_gradient, &self.gradient);
         let fall = ops::sum_of(y.len(), |i| {
@@ -158,7 +163,7 @@ impl<R: Real> LocalAscent<R> {
 }
 
 impl<G: Game> Inner<G> for LocalAscent<G::Real> {
-    /// Climbs f itself; it has no regulariser, because the step follows the curvature of f.
+    /// Climbs f itself, without a regulariser, because the step follows the curvature of f.
     fn answer(
         &mut self,
         f: &mut Oracle<'_, G>,

@@ -1,15 +1,15 @@
-//! The inner family: each member lets y answer x. All of them climb the regularised objective `f_lambda(x, .)`; the certificate is
-//! always of the original one.
+//! The inner family: each member computes y's answer to x, an approximate maximiser of the regularised objective
+//! `f_lambda(x, .)`. The certificate is always of the original objective.
 //!
-//! | member | y's answer |
+//! | member | answer |
 //! |---|---|
 //! | [`Ascent`] | projected gradient ascent (Algorithm 1) |
 //! | [`Accelerated`] | accelerated ascent with restarts (Algorithm 3) |
-//! | [`Adaptive`] | accelerated ascent that finds its step sizes and proves its answer |
+//! | [`Adaptive`] | accelerated ascent that finds its step sizes and proves the error of its answer |
 //! | [`LocalAscent`] | ascent that finds its step sizes, for f that is PL in y |
-//! | [`Exact`] | the maximiser, where f is linear in y |
+//! | [`Exact`] | the maximiser, for f linear in y |
 //! | [`Exponentiated`], [`Tilted`] | exponential weights, on a simplex |
-//! | [`Held`] | y stays where it is |
+//! | [`Held`] | y does not move |
 
 mod accelerated;
 mod adaptive;
@@ -32,11 +32,11 @@ pub use local::LocalAscent;
 use crate::method::Visitor;
 use crate::{Game, Need, Oracle, Real, StopReason, ops};
 
-/// One way for y to answer x. Implement it for an inner loop of your own; [`Nested`](crate::methods::Nested) composes it with any
-/// [`Outer`](crate::outer::Outer).
+/// A rule that computes y's answer to x. Implement it for an inner loop of your own; [`Nested`](crate::methods::Nested)
+/// composes it with any [`Outer`](crate::outer::Outer).
 pub trait Inner<G: Game> {
-    /// Replaces `y` by its answer to the x that `f` is fixed at: a point where `f_lambda(x, .)` is nearly maximal. `y` is also the
-    /// point to begin from. An inner loop asks [`Oracle::budget`] at every step.
+    /// Replaces `y` by its answer to the x that `f` is fixed at: an approximate maximiser of `f_lambda(x, .)`. The
+    /// ascent starts at the given `y`. An inner loop must call [`Oracle::budget`] in every step.
     fn answer(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -45,17 +45,17 @@ pub trait Inner<G: Game> {
         request: Request,
     ) -> Result<Answer, StopReason>;
 
-    /// Called once before x moves. A y with a memory (exponentiated gradient) moves here and answers nothing, so that measuring
-    /// never moves it.
+    /// Called once before x moves. A y with a memory (exponentiated gradient) moves here and not in `answer`, so that
+    /// measuring never moves it.
     fn follow(&mut self, _f: &mut Oracle<'_, G>, _y: &mut [G::Real]) -> Result<(), StopReason> {
         Ok(())
     }
 
-    /// Shows the state that a continued run needs, by name.
+    /// Visits the state, by name, that a continued run needs.
     fn visit(&mut self, _visitor: &mut dyn Visitor<G::Real>) {}
 }
 
-/// A boxed member of the family is a member, so that it can be chosen at run time.
+/// Forwards every call, so that a member can be chosen at run time.
 impl<G: Game, I: Inner<G> + ?Sized> Inner<G> for Box<I> {
     fn answer(
         &mut self,
@@ -76,52 +76,52 @@ impl<G: Game, I: Inner<G> + ?Sized> Inner<G> for Box<I> {
     }
 }
 
-/// When y has answered.
+/// Stopping rule of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
-    /// Where the ascent stops.
+    /// The rule that ends the ascent.
     pub stop: Stop,
-    /// Give up once `f_lambda` exceeds this: then its maximum does too. Only [`Adaptive`] looks at it.
+    /// Stop as soon as `f_lambda` exceeds this, because its maximum then does too. Only [`Adaptive`] uses it.
     pub reject: f64,
 }
 
 impl From<Stop> for Request {
-    /// An answer, whatever its value.
+    /// A request without a rejection threshold.
     fn from(stop: Stop) -> Self {
         Self { stop, reject: f64::INFINITY }
     }
 }
 
-/// y's answer.
+/// Result of an inner loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Answer {
-    /// `f_lambda` lies within `residual^2 / (2 lambda)` below its maximum (f concave in y).
+    /// y is an answer. If f is concave in y, `f_lambda` is within `residual^2 / (2 lambda)` of its maximum.
     Settled {
-        /// `f_lambda` at the answer; NaN where it was not computed.
+        /// `f_lambda` at the answer; NaN if not computed.
         value: f64,
-        /// The norm of the normal-cone residual there; infinite where nothing is known about it.
+        /// The norm of the normal-cone residual there; infinite if unknown.
         residual: f64,
     },
     /// The maximum exceeds the threshold, or the point is outside the domain of f.
     Rejected,
-    /// The step size or the number of steps ran out; y is as far as it got.
+    /// The step size became too small or the steps ran out; y is the last point reached.
     Failed,
 }
 
 impl Answer {
-    /// An answer of which nothing is known.
+    /// An answer with unknown value and residual.
     pub const UNPROVEN: Self = Self::Settled { value: f64::NAN, residual: f64::INFINITY };
 }
 
-/// y's response to any x: an inner loop, the regulariser of its objective, and its stopping rule. An outer step with a line search asks
-/// it for trial answers.
+/// y's response to any x: an inner loop, the regulariser of its objective, and its stopping rule. An outer step with a
+/// line search calls it at its trial points.
 #[derive(Debug)]
 pub struct Response<I, R> {
-    /// How y climbs.
+    /// The inner loop.
     pub inner: I,
-    /// What it climbs: `f - (lambda/2) ||y - centre||^2`.
+    /// The regulariser; the objective is `f - (lambda/2) ||y - centre||^2`.
     pub regulariser: Regulariser<R>,
-    /// When it has answered.
+    /// The stopping rule.
     pub request: Request,
 }
 
@@ -136,22 +136,22 @@ impl<I, R: Real> Response<I, R> {
     }
 }
 
-/// `f(x, y) - (lambda/2) ||y - centre||^2`, the paper's f_lambda. With lambda = 0 it is f itself.
+/// The regularised objective `f(x, y) - (lambda/2) ||y - centre||^2`, the paper's f_lambda. With lambda = 0 it is f.
 #[derive(Debug, Clone)]
 pub struct Regulariser<R> {
     /// The weight.
     pub lambda: f64,
-    /// Where the penalty vanishes.
+    /// The point at which the regulariser is 0.
     pub centre: Vec<R>,
 }
 
 impl<R: Real> Regulariser<R> {
-    /// No regulariser.
+    /// No regulariser: lambda = 0.
     pub fn none(dim: usize) -> Self {
         Self { lambda: 0.0, centre: vec![R::default(); dim] }
     }
 
-    /// `f_lambda` from `f`.
+    /// Computes `f_lambda` from `f`.
     pub fn value(&self, f: f64, y: &[R]) -> f64 {
         if self.lambda == 0.0 {
             return f;
@@ -160,12 +160,12 @@ impl<R: Real> Regulariser<R> {
         f - 0.5 * self.lambda * d * d
     }
 
-    /// Turns `grad_y f` into `grad_y f_lambda`.
+    /// Converts `grad_y f` to `grad_y f_lambda`, in place.
     pub fn bend(&self, y: &[R], gradient: &mut [R]) {
         self.pull(y, gradient, -self.lambda);
     }
 
-    /// Turns `grad_y f_lambda` back into `grad_y f`.
+    /// Converts `grad_y f_lambda` back to `grad_y f`, in place.
     pub fn unbend(&self, y: &[R], gradient: &mut [R]) {
         self.pull(y, gradient, self.lambda);
     }
@@ -181,12 +181,12 @@ impl<R: Real> Regulariser<R> {
     }
 }
 
-/// When an inner loop is done.
+/// Rule that ends an inner loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stop {
-    /// After so many steps, as the theorems have it.
+    /// After this many steps, as in the theorems.
     Steps(u64),
-    /// When the residual proves the answer good enough.
+    /// When the norm of the normal-cone residual is at most this.
     Residual(f64),
 }
 

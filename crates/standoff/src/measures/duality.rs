@@ -1,46 +1,47 @@
 //! The duality gap `max over y' of f(x, y') - min over x' of f(x', y)` of a convex-concave game.
 //!
-//! If f is convex in x, `f(x, y) - f(x', y) <= -<grad_x f, x' - x>`, which is at most `X_r` once r covers the set. If it is strongly
-//! convex with modulus mu, it is at most `-<g, s> - mu/2 ||s||^2` with `s = x' - x`. For a vector n with `<n, s> <= slack` that is at
-//! most `-<g + n, s> - mu/2 ||s||^2 + slack <= ||g + n||^2 / (2 mu) + slack`. For y the same with `-f`.
+//! If f is convex in x, `f(x, y) - f(x', y) <= -<grad_x f, x' - x>`, which is at most `X_r` if r covers the set. If it
+//! is strongly convex with modulus mu, it is at most `-<g, s> - mu/2 ||s||^2` with `s = x' - x`. For a vector n with
+//! `<n, s> <= slack` this is at most `-<g + n, s> - mu/2 ||s||^2 + slack <= ||g + n||^2 / (2 mu) + slack`. The same
+//! holds for y with `-f`.
 
 use super::{Assumptions, smaller, up};
 use crate::certify::{Residual, Residuals};
 use crate::{Certificate, Game, radius};
 
-/// What a player's half of the bound assumes of f as a function of that player's variables.
+/// Assumption about f as a function of one player's variables, for that player's half of the bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ConvexityAssumption {
-    /// Linear: the game says so, and nothing is left to assume.
+    /// f is linear, as the game states; no assumption is needed.
     Unneeded,
-    /// Convex in x, or concave in y.
+    /// f is convex in x, or concave in y.
     Plain,
-    /// Strongly so, with this modulus.
+    /// f is strongly convex in x, or strongly concave in y, with this modulus.
     Strong(f64),
 }
 
-/// Both halves of the bound.
+/// Upper bound of the duality gap, in two halves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DualityBound {
-    /// `f(x, y) - min over x' of f(x', y)` is at most this.
+    /// Upper bound of `f(x, y) - min over x' of f(x', y)`.
     pub x: f64,
-    /// `max over y' of f(x, y') - f(x, y)` is at most this.
+    /// Upper bound of `max over y' of f(x, y') - f(x, y)`.
     pub y: f64,
-    /// What the first assumes.
+    /// Assumption of the first half.
     pub x_shape: ConvexityAssumption,
-    /// What the second assumes.
+    /// Assumption of the second half.
     pub y_shape: ConvexityAssumption,
-    /// Whether a modulus was estimated by sampling: then the bound is an estimate.
+    /// True if a modulus was estimated by sampling; the bound is then an estimate.
     pub estimated: bool,
 }
 
 impl DualityBound {
-    /// The duality gap is at most this.
+    /// Upper bound of the duality gap.
     pub fn gap(&self) -> f64 {
         (self.x + self.y).next_up()
     }
 
-    /// The condition in words; `None` if the game itself shows that it holds.
+    /// The assumptions in words; `None` if the game itself guarantees them.
     pub fn condition(&self) -> Option<String> {
         let side = |shape, word: &str, player: &str| match shape {
             ConvexityAssumption::Unneeded => None,
@@ -77,7 +78,8 @@ fn strongly(residual: Option<Residual>, mu: Option<f64>) -> Option<(f64, Convexi
     Some((up(up(r.norm * r.norm / (2.0 * mu)) + r.slack), ConvexityAssumption::Strong(mu)))
 }
 
-/// `max over y' of f(x, y') - f(x, y)`, if f is concave in y: by the whole set, by a shorter radius, by the residual or by the modulus.
+/// Upper bound of `max over y' of f(x, y') - f(x, y)` if f is concave in y: from the whole set, a shorter radius, the
+/// residual or the modulus.
 pub(super) fn inner_gap<G: Game + ?Sized>(
     game: &G,
     c: &Certificate,
@@ -87,7 +89,7 @@ pub(super) fn inner_gap<G: Game + ?Sized>(
     let shape = if game.linear_in_y() { ConvexityAssumption::Unneeded } else { ConvexityAssumption::Plain };
     let diameter = game.y_set().diameter_bound();
     let bounded = diameter.is_finite();
-    // Y_r / r falls in r: over the whole set at most max(1, diameter / r) Y_r is to be gained.
+    // Y_r / r decreases with r, so the gain over the whole set is at most max(1, diameter / r) Y_r.
     let longer = if diameter > c.radius { up(diameter / c.radius) } else { 1.0 };
     let by_gap = bounded.then_some((up(longer * c.y.upper), shape));
     let by_residual = residuals.y.filter(|_| bounded).map(|r| (up(r.gain(up(diameter))), shape));

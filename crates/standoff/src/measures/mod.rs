@@ -1,5 +1,6 @@
-//! More to measure a pair by than X and Y: the normal-cone residual, the duality gap of a convex-concave game, and the measure of
-//! the Moreau envelope. Each is a theorem under conditions that are part of the result (`docs/measures.md` has the proofs).
+//! Measures of a pair beside X and Y: the normal-cone residual, the duality gap of a convex-concave game, and the
+//! gradient of the Moreau envelope. Each is a theorem whose conditions are part of the result (`docs/measures.md` has
+//! the proofs).
 
 mod duality;
 mod moreau;
@@ -10,23 +11,23 @@ pub use moreau::MoreauBound;
 use crate::certify::{Residuals, residuals};
 use crate::{Certificate, Constants, Game, Point};
 
-/// What is assumed of a game beyond what can be computed. Nothing by default.
+/// Assumptions about a game beyond what can be computed. None by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Assumptions {
-    /// `l11` bounds the weak convexity in x, `mu > 0` the strong concavity (or PL constant) in y.
+    /// `l11` bounds the weak convexity in x; `mu > 0` is the strong concavity (or PL) constant in y.
     pub constants: Option<Constants>,
-    /// f is strongly convex in x with this modulus.
+    /// Modulus of strong convexity of f in x.
     pub mu_x: Option<f64>,
 }
 
-/// What else is known of a pair.
+/// Measures of a pair beside its certificate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measures {
     /// The normal-cone residuals.
     pub residuals: Residuals,
-    /// A bound of the duality gap; `None` if the certificate's radius does not cover the sets and no modulus is known.
+    /// Bound of the duality gap; `None` if the certificate's radius does not cover the sets and no modulus is known.
     pub duality: Option<DualityBound>,
-    /// A bound of the gradient of the Moreau envelope; `None` without constants, or where Y is unbounded and `mu` unknown.
+    /// Bound of the gradient of the Moreau envelope; `None` without constants, or if Y is unbounded and `mu` unknown.
     pub moreau: Option<MoreauBound>,
 }
 
@@ -36,7 +37,7 @@ pub struct Measures {
 /// use standoff::measures::{Assumptions, measure};
 /// use standoff::{certify, zoo};
 ///
-/// // Whole sets: X + Y bounds the duality gap of a matrix game.
+/// // The radius covers both sets: X + Y bounds the duality gap of a matrix game.
 /// let mut made = (zoo::find("rps").unwrap().make)();
 /// let certificate = certify(&mut made.game, &made.start, f64::INFINITY);
 /// let found = measure(&mut made.game, &made.start, &certificate, &Assumptions::default());
@@ -55,12 +56,12 @@ pub fn measure<G: Game + ?Sized>(
     Measures { residuals, duality, moreau }
 }
 
-/// Rounded up by more than the few operations before it can have lost.
+/// Rounds up by more than the error of the few operations before it.
 fn up(v: f64) -> f64 {
     (v * (1.0 + 8.0 * f64::EPSILON)).next_up()
 }
 
-/// The smaller of two bounds; one that is NaN or absent is none.
+/// The smaller of two bounds; ignores NaN and `None`.
 fn smaller<T: Copy>(a: Option<(f64, T)>, b: Option<(f64, T)>) -> Option<(f64, T)> {
     let known = |bound: Option<(f64, T)>| bound.filter(|(v, _)| v.is_finite());
     match (known(a), known(b)) {

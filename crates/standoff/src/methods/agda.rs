@@ -1,4 +1,4 @@
-//! Alternating gradient descent ascent: y sees where x has gone.
+//! Alternating gradient descent ascent: the gradient in y is taken after x has moved.
 //!
 //! J. Yang, N. Kiyavash, N. He, "Global convergence and variance-reduced optimization for a class of nonconvex-nonconcave
 //! minimax problems", NeurIPS 2020.
@@ -28,17 +28,17 @@ pub struct Agda {
 }
 
 impl Agda {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { step_x: given.get("step_x"), step_y: given.get("step_y"), constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("agda", &self.constants, goal)?;
         let step_x = given.positive("step_x", self.step_x, || {
             let l = given.smoothness()?;
-            // PL in both players: the factor 1/18 is recalled from the paper.
+            // PL in both players. The factor 1/18 is quoted from memory of the paper.
             Ok(given.mu().map_or(1.0 / l, |mu| mu * mu / (18.0 * l * l * l)))
         })?;
         let step_y = given.positive("step_y", self.step_y, || Ok(1.0 / given.smoothness()?))?;
@@ -46,7 +46,7 @@ impl Agda {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct AgdaRun<G: Game> {
     step_x: f64,
     step_y: f64,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Error, Game, Goal};
 
-/// The enum, its conversions and its dispatch, from a list of methods in the order of the table.
+/// Defines the enum, its conversions and its dispatch from the list of methods in the order of the table.
 macro_rules! any_method {
     ($($method:ident)*) => {
         /// A built-in method with its parameters.
@@ -60,12 +60,13 @@ impl Default for AnyMethod {
 }
 
 impl AnyMethod {
-    /// The method of a name with parameters by name: for the edge of a program, where both come from a user.
+    /// Makes a method from its name and parameters by name, both as entered by a user.
     pub fn named(name: &str, given: &NamedParameters) -> Result<Self, Error> {
         MethodInfo::find(name)?.method(given)
     }
 
-    /// Checks the parameters and makes the method ready for a game. A method that needs exact gradients refuses a game that draws batches.
+    /// Checks the parameters and builds the method for a game. A method that needs exact gradients refuses a game that
+    /// draws batches.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let info = self.info();
         if game.draws_batches() && !info.noise {
@@ -79,7 +80,7 @@ impl AnyMethod {
         self.dispatch(game, Goal { radius: crate::radius::resolve(game, goal.radius)?, ..goal })
     }
 
-    /// The table's row for this method.
+    /// The row of the table for this method.
     pub fn info(&self) -> &'static MethodInfo {
         &METHODS[self.place() as usize]
     }
@@ -103,7 +104,7 @@ mod tests {
         for row in METHODS {
             let plain = row.method(&NamedParameters::default()).unwrap();
             for (name, _) in row.params {
-                // The last value counts. `adaptive` is a switch, off by default.
+                // The last value of a name counts. `adaptive` is a switch, off by default.
                 let last = if *name == "adaptive" { 1.0 } else { 0.75 };
                 let values = vec![((*name).to_owned(), 0.0), ((*name).to_owned(), last)];
                 let given = row.method(&NamedParameters { values, ..Default::default() }).unwrap();

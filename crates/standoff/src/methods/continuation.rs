@@ -1,11 +1,12 @@
-//! Algorithm 2 for a falling accuracy: each stage begins where the one before has ended.
+//! Algorithm 2 with decreasing accuracies: each stage starts at the result of the previous one.
 
 use super::paper::Algorithm2;
 use super::{Method, Visitor};
 use crate::pair::PairGauge;
 use crate::{Error, Game, Oracle, Point, StopReason};
 
-/// Stages of Algorithm 2. The first has accuracy 1; each divides it by the same factor, down to the one asked for.
+/// Stages of Algorithm 2. The first has accuracy 1; each later stage divides it by the same factor, down to the
+/// requested accuracy.
 pub(super) struct Continuation<'m, G: Game> {
     algorithm: Algorithm2<G::Real>,
     /// Algorithm 2 for the accuracy of the stage.
@@ -22,15 +23,15 @@ impl<'m, G: Game + 'm> Continuation<'m, G> {
         Ok(Self { algorithm, stage, eps, pair })
     }
 
-    /// Replaces the stage. There are few, so each is built anew.
+    /// Builds the next stage. There are few stages, so allocating is fine.
     fn change(&mut self, eps: f64) {
-        // The constants were complete when the method was built.
+        // The constants were checked when the method was built.
         if let Ok(stage) = self.algorithm.nested(eps) {
             (self.stage, self.eps) = (stage, eps);
         }
     }
 
-    /// Once the stage's accuracy is reached, asks for a smaller one. Measuring is not counted.
+    /// Continues with a smaller accuracy once that of the current stage is reached. Measuring is not counted.
     fn next_stage(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) {
         let target = self.algorithm.goal.eps;
         let mut eps = self.eps;

@@ -1,5 +1,5 @@
-//! Doubly smoothed gradient descent ascent: both players are held to anchors that follow them slowly. The one method here for
-//! games that are not concave in y.
+//! Doubly smoothed gradient descent ascent: proximal terms hold both players near anchors that follow them slowly. It
+//! is made for games that are not concave in y.
 //!
 //! T. Zheng, L. Zhu, A. M.-C. So, J. Blanchet, J. Li, "Universal gradient descent ascent method for nonconvex-nonconcave minimax
 //! optimization", NeurIPS 2023.
@@ -12,10 +12,10 @@ use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 /// Doubly smoothed descent ascent: with `F(x, y; z, v) = f(x, y) + (r1/2)||x - z||^2 - (r2/2)||y - v||^2`,
 /// `x+ = P_X(x - c grad_x F(x, y; z, v));  y+ = P_Y(y + a grad_y F(x+, y; z, v));  z+ = z + b (x+ - z);  v+ = v + m (y+ - v)`.
 ///
-/// The paper sets all six by hand, game by game. The defaults are one rule, with `L = max(L11, L22) + L12`, found by a
-/// search for what solves all the published limit cycles in the zoo from four starts each; nothing is proven of it. `r2` has
-/// to make y's side just concave and no more, because it is the strength of y's answer that must hold x in place of `r1`; y
-/// moves 7.5 times as fast as x, and `a (L22 + r2) < 2` keeps its step stable whatever the game.
+/// The paper sets all six parameters by hand for each game. The defaults are one rule with `L = max(L11, L22) + L12`,
+/// found by a search for a rule that solves all published limit cycles in the zoo from four starts each; it comes
+/// without a proof. `r2` must make y's side barely concave, because a strong response of y has to stabilise x in place
+/// of `r1`. y moves 7.5 times as fast as x, and `a (L22 + r2) < 2` keeps its step stable for every game.
 ///
 /// ```
 /// use standoff::Settings;
@@ -26,17 +26,17 @@ use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DsGda {
-    /// The weight that holds x to its anchor; by default `L/25`.
+    /// Weight of the proximal term that holds x near its anchor; by default `L/25`.
     pub r1: Option<f64>,
-    /// The weight that holds y to its anchor; by default `L/8`.
+    /// Weight of the proximal term that holds y near its anchor; by default `L/8`.
     pub r2: Option<f64>,
     /// The step in x; by default `1/(5L)`.
     pub c: Option<f64>,
     /// The step in y; by default `3/(2L)`.
     pub a: Option<f64>,
-    /// The share by which x's anchor follows, in `(0, 1]`; by default 0.0005.
+    /// Share of the distance by which x's anchor moves per step, in `(0, 1]`; by default 0.0005.
     pub b: f64,
-    /// The share by which y's anchor follows, in `(0, 1]`; by default 0.001.
+    /// Share of the distance by which y's anchor moves per step, in `(0, 1]`; by default 0.001.
     pub m: f64,
     /// Constants of the game, for the defaults.
     pub constants: Option<Constants>,
@@ -49,7 +49,7 @@ impl Default for DsGda {
 }
 
 impl DsGda {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self {
             r1: given.get("r1"),
@@ -62,7 +62,7 @@ impl DsGda {
         })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("ds-gda", &self.constants, goal)?;
         let r1 = given.positive("r1", self.r1, || Ok(given.smoothness()? / 25.0))?;
@@ -74,7 +74,7 @@ impl DsGda {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct DsGdaRun<G: Game> {
     r1: f64,
     r2: f64,

@@ -1,5 +1,5 @@
-//! Extragradient: look ahead, then step from where one stood with the gradient found there. The step length adapts itself, so no
-//! constants are needed.
+//! Extragradient: a trial step, then a step from the original point with the gradient at the trial point. The step
+//! length adapts, so no constants are needed.
 //!
 //! E. N. Khobotov, "Modification of the extra-gradient method for solving variational inequalities and certain optimization
 //! problems", USSR Computational Mathematics and Mathematical Physics 27, 1987.
@@ -9,12 +9,12 @@ use super::step::{ascend, descend, gradients, zeros};
 use super::{Method, NamedParameters, Visitor};
 use crate::{Error, Game, Goal, Oracle, Point, Real, StopReason, ops};
 
-/// The step may look ahead only as far as `h ||F(z') - F(z)|| <= LOOK ||z' - z||`.
+/// A trial step is accepted if `h ||F(z') - F(z)|| <= LOOK ||z' - z||`.
 pub(super) const LOOK: f64 = 0.7;
-/// How the step shrinks when it looks too far, and grows after it did not.
+/// Factors of the step after a rejected and after an accepted trial.
 pub(super) const SHRINK: f64 = 0.6;
 pub(super) const GROW: f64 = 1.1;
-/// No step is longer or shorter than this.
+/// Limits of the step length.
 const LONGEST: f64 = 1e10;
 pub(super) const SHORTEST: f64 = 1e-30;
 
@@ -29,17 +29,17 @@ pub(super) const SHORTEST: f64 = 1e-30;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Extragradient {
-    /// A fixed step h; by default h is found at each step.
+    /// A fixed step h; by default h adapts in every step.
     pub step: Option<f64>,
 }
 
 impl Extragradient {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { step: given.get("step") })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, _goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let fixed = self.step.is_some();
         let step = self.step.map_or(Ok(0.0), |step| positive("step", step))?;
@@ -47,9 +47,9 @@ impl Extragradient {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct ExtragradientRun<G: Game> {
-    /// 0 before the first step.
+    /// The step; 0 before the first one.
     step: f64,
     fixed: bool,
     ahead: Point<G::Real>,
@@ -58,7 +58,7 @@ struct ExtragradientRun<G: Game> {
 }
 
 impl<G: Game> ExtragradientRun<G> {
-    /// `z' = P(z - h F(z))`, and `F(z')`.
+    /// The trial step `z' = P(z - h F(z))`, and `F(z')`.
     fn look(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) {
         self.ahead.copy_from(z);
         descend(f, &mut self.ahead.x, self.step, &self.g.x);
@@ -66,11 +66,11 @@ impl<G: Game> ExtragradientRun<G> {
         gradients(f, &self.ahead, &mut self.g_ahead);
     }
 
-    /// Whether F changed little enough on the way.
+    /// True if the trial step passes the test.
     fn near(&self, z: &Point<G::Real>) -> bool {
         let turn = ops::distance(&self.g_ahead.x, &self.g.x).hypot(ops::distance(&self.g_ahead.y, &self.g.y));
         let moved = ops::distance(&self.ahead.x, &z.x).hypot(ops::distance(&self.ahead.y, &z.y));
-        // A move that rounding swallows shows nothing.
+        // A move within rounding gives no information.
         let rounding = 4.0 * G::Real::UNIT_ROUNDOFF * ops::norm(&z.x).hypot(ops::norm(&z.y));
         self.step * turn <= LOOK * moved || moved <= rounding
     }
@@ -80,7 +80,7 @@ impl<G: Game> Method<G> for ExtragradientRun<G> {
     fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         gradients(f, z, &mut self.g);
         if self.step == 0.0 {
-            // A first step of length 1, to be shortened as needed.
+            // The first step has length 1 and is shortened as needed.
             let size = ops::norm(&self.g.x).hypot(ops::norm(&self.g.y));
             self.step = if size > 0.0 { 1.0 / size } else { 1.0 };
         }

@@ -1,4 +1,4 @@
-//! Simultaneous gradient descent ascent: both players step at once, with one step size.
+//! Simultaneous gradient descent ascent: both players move at the same time, with the same step size.
 //!
 //! K. J. Arrow, L. Hurwicz, H. Uzawa, "Studies in linear and non-linear programming", Stanford University Press, 1958.
 
@@ -25,12 +25,12 @@ pub struct Gda {
 }
 
 impl Gda {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { step: given.get("step"), constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("gda", &self.constants, goal)?;
         // Linear convergence on strongly monotone games needs h <= mu/L^2.
@@ -42,7 +42,7 @@ impl Gda {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct GdaRun<G: Game> {
     step: f64,
     g: Point<G::Real>,

@@ -1,4 +1,4 @@
-//! Gradient descent with a max-oracle: y climbs until it has answered, then x takes one step.
+//! Gradient descent with a max-oracle: y climbs until its residual is small, then x makes one step.
 //!
 //! C. Jin, P. Netrapalli, M. I. Jordan, "What is local optimality in nonconvex-nonconcave minimax optimization?", ICML 2020.
 
@@ -10,7 +10,8 @@ use crate::outer::Projected;
 use crate::plan::tightened_tolerance;
 use crate::{Constants, Error, Game, Goal};
 
-/// Gradient descent with a max-oracle: `y+ = argmax_Y f(x, .) to the accuracy given;  x+ = P_X(x - h_x grad_x f(x, y+))`.
+/// Gradient descent with a max-oracle: `y+ = argmax_Y f(x, .)` to a given accuracy, then `x+ = P_X(x - h_x grad_x f(x,
+/// y+))`.
 ///
 /// ```
 /// use standoff::Settings;
@@ -23,22 +24,22 @@ use crate::{Constants, Error, Game, Goal};
 pub struct GdMax {
     /// The step `h_x`; by default `mu/(8 L^2)`, or `eps^2/(L g_max^2)` without mu, where `L = max(L11, L22) + L12`.
     pub step_x: Option<f64>,
-    /// The step of y's ascent; by default `1/L22`, or `1/L` where L22 = 0.
+    /// The step of y's ascent; by default `1/L22`, or `1/L` if L22 = 0.
     pub step_y: Option<f64>,
-    /// The residual at which y has answered; by default `min(eps/4, mu eps/(12 L12))`, or `eps/4` without mu.
+    /// The residual at which y's ascent stops; by default `min(eps/4, mu eps/(12 L12))`, or `eps/4` without mu.
     pub accuracy: Option<f64>,
     /// Constants of the game, for the defaults.
     pub constants: Option<Constants>,
 }
 
 impl GdMax {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         let (step_x, step_y, accuracy) = (given.get("step_x"), given.get("step_y"), given.get("accuracy"));
         Ok(Self { step_x, step_y, accuracy, constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("gdmax", &self.constants, goal)?;
         let step_x = given.positive("step_x", self.step_x, || {

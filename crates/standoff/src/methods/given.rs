@@ -1,5 +1,5 @@
-//! The one place where parameters are checked and defaults are derived: what was given first, the game's constants next. A constant
-//! is asked for only when a default needs it.
+//! Checks parameters and computes defaults, for all methods. A given value comes first, then the game's constants. A
+//! missing constant is an error only if a default needs it.
 
 use crate::plan::StepReach;
 use crate::{Constants, Error, Game, Goal};
@@ -18,7 +18,7 @@ impl<'c> Given<'c> {
         Ok(Self { method, constants: constants.as_ref(), goal })
     }
 
-    /// A positive number: as given, or the default.
+    /// The given number, or the default; it must be positive.
     pub(super) fn positive(
         &self,
         name: &'static str,
@@ -40,21 +40,21 @@ impl<'c> Given<'c> {
         if l > 0.0 && l.is_finite() { Ok(l) } else { Err(self.missing("one of L11, L12 and L22 to be positive")) }
     }
 
-    /// `mu`, where y's side is strongly concave or PL; `None` where it is merely concave.
+    /// `mu` if y's side is strongly concave or PL; `None` if it is only concave.
     pub(super) fn mu(&self) -> Option<f64> {
         self.constants.map(|c| c.mu).filter(|mu| *mu > 0.0)
     }
 
-    /// A bound on the slope of the value function.
+    /// Upper bound of the gradient of `g(x) = max over y`.
     pub(super) fn g_max(&self) -> Result<f64, Error> {
         self.constants()?.g_max.ok_or_else(|| self.missing("g_max (a bound on the gradient in x)"))
     }
 
-    /// The radius of Y around its centre, as given or as the set knows it.
+    /// The radius of Y around its centre, from the constants or from the set.
     pub(super) fn radius_y<G: Game>(&self, game: &G, centre: &[G::Real]) -> Result<f64, Error> {
         let given = self.constants.and_then(|c| c.radius_y);
         let radius = given.unwrap_or_else(|| game.y_set().radius_around(centre));
-        // A Y of a single point has radius 0: any regulariser will do.
+        // A Y that is a single point has radius 0 and works with any regulariser.
         if radius.is_finite() {
             return Ok(radius.max(f64::MIN_POSITIVE));
         }
@@ -76,7 +76,7 @@ impl<'c> Given<'c> {
         }
     }
 
-    /// The weight of a regulariser that costs Y at most `eps/2`: `lambda ||y - centre||` times the length of a step.
+    /// Weight of a regulariser that adds at most `eps/2` to Y: `lambda ||y - centre||` times the length of a step.
     pub(super) fn lambda<G: Game>(&self, game: &G, centre: &[G::Real]) -> Result<f64, Error> {
         Ok(self.goal.eps / (2.0 * self.radius_y(game, centre)? * self.reach(game).y))
     }
@@ -87,13 +87,13 @@ impl<'c> Given<'c> {
     }
 }
 
-/// A positive number.
+/// Checks that a number is positive and finite.
 pub(super) fn positive(name: &'static str, value: f64) -> Result<f64, Error> {
     let fine = value > 0.0 && value.is_finite();
     if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
 }
 
-/// A number in `(0, 1]`.
+/// Checks that a number is in `(0, 1]`.
 pub(super) fn share(name: &'static str, value: f64) -> Result<f64, Error> {
     let fine = value > 0.0 && value <= 1.0;
     if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "more than 0 and at most 1" }) }

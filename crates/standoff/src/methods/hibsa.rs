@@ -1,5 +1,5 @@
-//! Hybrid block successive approximation, with x as a single block: a proximal linear step for x, a regularised one for y whose
-//! regulariser fades as the steps in x shorten.
+//! Hybrid block successive approximation with x as a single block: a proximal linear step for x, and a regularised step
+//! for y whose regulariser decreases together with the steps in x.
 //!
 //! S. Lu, I. Tsaknakis, M. Hong, Y. Chen, "Hybrid block successive approximation for one-sided non-convex min-max problems:
 //! algorithms and applications", IEEE Transactions on Signal Processing 68, 2020.
@@ -11,8 +11,8 @@ use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason, ops};
 
 /// Hybrid block successive approximation: `x+ = P_X(x - grad_x f(x, y)/beta_r);  y+ = P_Y((y + rho grad_y f(x+, y)) / (1 + rho gamma_r))`.
 ///
-/// Strongly concave in y: `beta_r = beta` and `gamma_r = 0`. Merely concave: `beta_r = beta sqrt(r)` and
-/// `gamma_r = gamma/(rho r^(1/4))`. The defaults are of the paper's form, its factors recalled.
+/// If f is strongly concave in y, `beta_r = beta` and `gamma_r = 0`. If it is only concave, `beta_r = beta sqrt(r)` and
+/// `gamma_r = gamma/(rho r^(1/4))`. The defaults have the paper's form; their factors are quoted from memory.
 ///
 /// ```
 /// use standoff::Settings;
@@ -23,18 +23,18 @@ use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason, ops};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HiBsa {
-    /// By default `L11 + L12^2 (2/(mu^2 rho) + rho/2)`, or `L = max(L11, L22) + L12` without mu.
+    /// The factor beta; by default `L11 + L12^2 (2/(mu^2 rho) + rho/2)`, or `L = max(L11, L22) + L12` without mu.
     pub beta: Option<f64>,
-    /// By default `mu/(4 L22^2)`, or `1/L` without mu.
+    /// The step rho in y; by default `mu/(4 L22^2)`, or `1/L` without mu.
     pub rho: Option<f64>,
-    /// By default 0 with mu, else 1. Given, f is taken to be merely concave in y.
+    /// The regularisation gamma; by default 0 with mu, otherwise 1. If given, f is treated as only concave in y.
     pub gamma: Option<f64>,
     /// Constants of the game, for the defaults.
     pub constants: Option<Constants>,
 }
 
 impl HiBsa {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self {
             beta: given.get("beta"),
@@ -44,7 +44,7 @@ impl HiBsa {
         })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("hibsa", &self.constants, goal)?;
         let strong = given.mu().filter(|_| self.gamma.is_none());
@@ -64,11 +64,11 @@ impl HiBsa {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct HiBsaRun<G: Game> {
     beta: f64,
     rho: f64,
-    /// 0 where y's side is strongly concave.
+    /// 0 if y's side is strongly concave.
     gamma: f64,
     round: u64,
     g: Point<G::Real>,

@@ -1,22 +1,24 @@
-//! Algorithm 1 without constants: `multistep` for games that state none. Steps come from local constants, found by backtracking.
+//! Algorithm 1 without constants: `multistep` for games that state none. Backtracking finds the steps from local
+//! constants.
 //!
-//! `x+ = P_X(x - t grad_x f(x, y))`, then y answers x+. The step is accepted when `grad_x f` turned by at most `||x+ - x|| / t`
-//! plus the errors of the two answers: then `1/t` bounds the smoothness of g along the step, and `X(x+) <= 2 ||x+ - x|| / t + eps/6`
-//! as with the constant L. Otherwise, or outside the domain of f, the step is taken again from x with half the length.
+//! `x+ = P_X(x - t grad_x f(x, y))`, then y responds to x+. The step is accepted if `grad_x f` changes by at most `||x+
+//! - x|| / t` plus the errors of the two responses. Then `1/t` bounds the smoothness of g along the step, and `X(x+) <=
+//! 2 ||x+ - x|| / t + eps/6` as with the constant L. If the step is rejected or leaves the domain of f, it is repeated
+//! from x with half the length.
 
 use super::step::zeros;
 use super::{Method, Visitor};
 use crate::inner::{GROWTH, LocalAscent};
 use crate::{Diagnosis, Game, Need, Oracle, Point, StopReason, ops};
 
-/// `y := ascent from y to a residual;  x := P_X(x - step * grad_x f(x, y))`, both steps found by backtracking.
+/// `y := ascent from y to a residual;  x := P_X(x - step * grad_x f(x, y))`, both with backtracking.
 pub(super) struct LocalMultistep<G: Game> {
     inner: LocalAscent<G::Real>,
     eps: f64,
     step: f64,
-    /// `grad_x f` at the last pair that was accepted.
+    /// `grad_x f` at the last accepted pair.
     slope: Vec<G::Real>,
-    /// The pair that x left, its value and its gradients.
+    /// The pair from which x moved, its value and its gradients.
     from: Point<G::Real>,
     from_value: f64,
     from_slopes: Point<G::Real>,
@@ -24,7 +26,7 @@ pub(super) struct LocalMultistep<G: Game> {
 }
 
 impl<G: Game> LocalMultistep<G> {
-    /// Needs no constants; f must be PL (or strongly concave) in y around the iterates, and its gradients exact.
+    /// Needs no constants; f must be PL (or strongly concave) in y around the iterates, with exact gradients.
     pub(super) fn new(game: &G, eps: f64) -> Self {
         Self {
             inner: LocalAscent::new(eps, game.y_set().dim()),
@@ -38,14 +40,14 @@ impl<G: Game> LocalMultistep<G> {
         }
     }
 
-    /// x moves from `from` by the current step; y stays.
+    /// Moves x from `from` by the current step; y stays.
     fn depart(&self, f: &Oracle<'_, G>, z: &mut Point<G::Real>) {
         z.copy_from(&self.from);
         ops::axpy(-self.step, &self.from_slopes.x, &mut z.x);
         f.x_set().project(&mut z.x);
     }
 
-    /// y answers x; whether the step that led to this x is accepted.
+    /// Computes y's response to x. Returns true if the step that led to this x is accepted.
     fn arrive(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<bool, StopReason> {
         f.at(&z.x, Need::Gradients);
         if !self.inner.begin(f, &z.y) {
@@ -63,7 +65,7 @@ impl<G: Game> LocalMultistep<G> {
         Ok(!self.left || self.accepts(value, moved))
     }
 
-    /// Both answers are within `eps/12` of the gradient of g, and their values within the shortfall of g.
+    /// Acceptance test. Both responses give the gradient of g within `eps/12`, and values within the shortfall of g.
     fn accepts(&self, value: f64, moved: f64) -> bool {
         let error = self.eps / 12.0;
         let noise = LocalAscent::<G::Real>::NOISE * (value.abs() + self.from_value.abs());
@@ -95,7 +97,7 @@ impl<G: Game> Method<G> for LocalMultistep<G> {
         if self.step > 0.0 {
             self.step *= GROWTH;
         } else if size > 0.0 {
-            // The first trial has length 1.
+            // The first trial step has length 1.
             self.step = 1.0 / size;
         }
         self.from.copy_from(z);

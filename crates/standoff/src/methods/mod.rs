@@ -1,9 +1,9 @@
-//! Whole methods. Each moves the pair; the loop in `solve.rs` judges it.
+//! Complete methods. Each moves the pair; the loop in `solve.rs` measures it.
 //!
-//! A method is a value: a struct of parameters with defaults, such as [`Gda`] or [`Regularised`], which [`AnyMethod`] holds in
-//! [`Settings`](crate::Settings). `build` checks the parameters and makes the method ready for a game. The paper's methods, `gdmax` and
-//! [`Train`] are [`Nested`]: one [`Inner`](crate::inner::Inner) lets y answer, one [`Outer`](crate::outer::Outer) moves x.
-//! [`METHODS`] has a row for every method.
+//! A method is a value: a struct of parameters with defaults, such as [`Gda`] or [`Regularised`], which [`AnyMethod`]
+//! holds in [`Settings`](crate::Settings). `build` checks the parameters and builds the method for a game. The paper's
+//! methods, `gdmax` and [`Train`] are [`Nested`]: an [`Inner`](crate::inner::Inner) member moves y, an
+//! [`Outer`](crate::outer::Outer) member moves x. [`METHODS`] has a row for every method.
 //!
 //! A method of your own implements [`Method`]:
 //!

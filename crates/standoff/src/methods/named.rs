@@ -1,29 +1,29 @@
-//! Where names become methods: for the command and for Python, which know a method by its name and parameters by theirs.
+//! Methods by name, for the command and for Python, where a user enters names of methods and parameters.
 
 use super::{AnyMethod, METHODS, MethodInfo};
 use crate::error::nearest;
 use crate::{Constants, Error};
 
-/// Where a method's inner loops stop.
+/// Stopping rule of a method's inner loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// On their computable residual.
+    /// Stop when a computable residual is small enough.
     #[default]
     Certificate,
-    /// After the numbers of steps that the theorems give for the constants.
+    /// Stop after the number of steps that the theorems give for the constants.
     Theory,
 }
 
-/// Everything that can be given to a method by name.
+/// Parameters of a method by name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NamedParameters {
     /// Constants of the game, for the methods that need them.
     pub constants: Option<Constants>,
-    /// Where inner loops stop.
+    /// Stopping rule of the inner loops.
     pub mode: Mode,
-    /// Follow the paper to the letter, errors included.
+    /// True to follow the paper exactly as printed, including its errors.
     pub as_printed: bool,
-    /// The method's own parameters. The last one of a name counts.
+    /// The method's own parameters. The last value of a name counts.
     pub values: Vec<(String, f64)>,
 }
 
@@ -35,12 +35,12 @@ impl From<Option<Constants>> for NamedParameters {
 }
 
 impl NamedParameters {
-    /// The value given, if any.
+    /// The given value, if any.
     pub(super) fn get(&self, name: &str) -> Option<f64> {
         self.values.iter().rev().find(|(n, _)| n == name).map(|(_, v)| *v)
     }
 
-    /// The value given, or the default.
+    /// The given value, or the default.
     pub(super) fn or(&self, name: &str, default: f64) -> f64 {
         self.get(name).unwrap_or(default)
     }
@@ -56,7 +56,7 @@ impl NamedParameters {
 }
 
 impl MethodInfo {
-    /// The row of a name.
+    /// Finds the row of a method by name.
     pub fn find(name: &str) -> Result<&'static Self, Error> {
         METHODS.iter().find(|m| m.name == name).ok_or_else(|| Error::UnknownMethod {
             name: name.to_owned(),
@@ -64,7 +64,8 @@ impl MethodInfo {
         })
     }
 
-    /// The method with these parameters; refuses those that it does not have. Their values are checked when it is built for a game.
+    /// Makes the method with these parameters; refuses names that it does not have. The values are checked when it is
+    /// built for a game.
     pub fn method(&self, given: &NamedParameters) -> Result<AnyMethod, Error> {
         let known = |name: &str| self.params.iter().any(|(n, _)| *n == name);
         if let Some((name, _)) = given.values.iter().find(|(name, _)| !known(name)) {

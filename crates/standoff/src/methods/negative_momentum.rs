@@ -1,4 +1,4 @@
-//! Alternating gradient steps with momentum that points backwards: it damps the rotation of bilinear games.
+//! Alternating gradient steps with negative momentum, which damps the rotation of bilinear games.
 //!
 //! G. Gidel, R. Askari Hemmat, M. Pezeshki, R. Le Priol, G. Huang, S. Lacoste-Julien, I. Mitliagkas, "Negative momentum for
 //! improved game dynamics", AISTATS 2019.
@@ -34,12 +34,12 @@ impl Default for NegativeMomentum {
 }
 
 impl NegativeMomentum {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { step: given.get("step"), beta: given.or("beta", Self::default().beta), constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("negative-momentum", &self.constants, goal)?;
         let step = given.positive("step", self.step, || Ok(0.5 / given.smoothness()?))?;
@@ -51,7 +51,7 @@ impl NegativeMomentum {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct NegativeMomentumRun<G: Game> {
     step: f64,
     beta: f64,

@@ -1,11 +1,12 @@
-//! The composition that the paper is about: one inner family member lets y answer, one outer family member moves x.
+//! The composition of the paper's methods: an inner member moves y, an outer member moves x.
 
 use crate::inner::{Answer, Inner, Response};
 use crate::method::{Method, Visitor};
 use crate::outer::Outer;
 use crate::{Diagnosis, Game, Oracle, Point, StopReason};
 
-/// `y := inner's answer to x;  x := outer's step from (x, y)`, for ever. Algorithms 1 and 2 are such pairs, and so is one of your own.
+/// A nested method: `y := inner's answer to x;  x := outer's step from (x, y)`, repeated. Algorithms 1 and 2 are nested
+/// methods; you can compose your own.
 ///
 /// ```
 /// use standoff::inner::{Accelerated, Regulariser, Response, Stop};
@@ -30,14 +31,14 @@ use crate::{Diagnosis, Game, Oracle, Point, StopReason};
 /// ```
 #[derive(Debug)]
 pub struct Nested<I, O, R> {
-    /// How y answers.
+    /// The inner part: y's response to x.
     pub response: Response<I, R>,
-    /// How x moves.
+    /// The outer part: the step of x.
     pub outer: O,
 }
 
 impl<I, O, R> Nested<I, O, R> {
-    /// The same, ended after so many steps of x.
+    /// Ends this method after a number of steps of x.
     pub(super) fn for_steps(self, left: u64) -> Scheduled<Self> {
         Scheduled { method: self, left }
     }
@@ -66,7 +67,7 @@ impl<G: Game, I: Inner<G>, O: Outer<G>> Method<G> for Nested<I, O, G::Real> {
 /// A method that ends after the number of steps that its theorem gives.
 pub(super) struct Scheduled<M> {
     pub(super) method: M,
-    /// Steps of x that are left.
+    /// Number of steps of x that are left.
     pub(super) left: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Optimistic gradient descent ascent, in the projected form that predates the name: one gradient serves two steps.
+//! Optimistic gradient descent ascent in Popov's projected form: each gradient is used in two steps.
 //!
 //! L. D. Popov, "A modification of the Arrow-Hurwicz method for search of saddle points", Mathematical Notes 28, 1980.
 
@@ -9,7 +9,7 @@ use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
 /// Optimistic gradient descent ascent: `v+ = P(v - h F(z));  z+ = P(v+ - h F(z))`, where `F = (grad_x f, -grad_y f)`.
 ///
-/// Without constraints that is `z+ = z - 2h F(z) + h F(z_previous)`.
+/// Without constraints this is `z+ = z - 2h F(z) + h F(z_previous)`.
 ///
 /// ```
 /// use standoff::Settings;
@@ -27,12 +27,12 @@ pub struct Optimistic {
 }
 
 impl Optimistic {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { step: given.get("step"), constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("ogda", &self.constants, goal)?;
         let step = given.positive("step", self.step, || Ok(0.25 / given.smoothness()?))?;
@@ -40,7 +40,7 @@ impl Optimistic {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct OptimisticRun<G: Game> {
     step: f64,
     started: u64,

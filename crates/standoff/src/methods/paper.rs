@@ -1,4 +1,4 @@
-//! The paper's Algorithm 1 and Algorithm 2, side by side: each is one inner and one outer member.
+//! The paper's Algorithm 1 and Algorithm 2; each is one inner and one outer member.
 //!
 //! M. Nouiehed, M. Sanjabi, T. Huang, J. D. Lee, M. Razaviyayn, "Solving a class of non-convex min-max games using
 //! iterative first order methods", NeurIPS 2019.
@@ -14,7 +14,7 @@ use crate::plan::{self, OuterStep, Statement, StepReach, Weighted};
 use crate::{Constants, Error, Game, Goal, Real};
 
 impl Multistep {
-    /// Checks the parameters and makes Algorithm 1 ready for a game:
+    /// Checks the parameters and builds Algorithm 1 for a game:
     /// `y := K ascent steps from y;  x := P_X(x - grad_x f(x, y) / L)`, with `L = L11 + L12^2/mu`.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         if self.constants.is_none() && self.mode == Mode::Certificate && !self.as_printed {
@@ -49,14 +49,14 @@ impl Multistep {
 }
 
 impl Regularised {
-    /// Checks the parameters and makes Algorithm 2 with projected gradient steps ready for a game.
+    /// Checks the parameters and builds Algorithm 2 with projected gradient steps for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         Algorithm2::new("regularised", OuterStep::Projected, *self, (game, goal))?.build(game)
     }
 }
 
 impl FrankWolfe {
-    /// Checks the parameters and makes Algorithm 2 with Frank-Wolfe steps ready for a game.
+    /// Checks the parameters and builds Algorithm 2 with Frank-Wolfe steps for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let Self { lambda, continuation, constants, mode, as_printed } = *self;
         let same = Regularised { lambda, continuation, constants, mode, as_printed };
@@ -68,33 +68,33 @@ fn statement(as_printed: bool) -> Statement {
     if as_printed { Statement::Printed } else { Statement::Corrected }
 }
 
-/// Algorithm 2, checked, for one game and any accuracy.
+/// Algorithm 2 with checked parameters, for one game and any accuracy.
 pub(super) struct Algorithm2<R> {
     params: Regularised,
     step: OuterStep,
-    /// With the radius of Y.
+    /// The constants, including the radius of Y.
     constants: Constants,
     reach: StepReach,
-    /// What is asked for in the end.
+    /// The goal of the whole run.
     pub(super) goal: Goal,
     /// The dimension of X.
     pub(super) n: usize,
-    /// The centre of Y: where the regulariser vanishes.
+    /// The centre of Y, at which the regulariser is 0.
     pub(super) centre: Vec<R>,
     linear: bool,
 }
 
-/// What follows from the accuracy.
+/// Parameters that depend on the accuracy.
 struct Tuning {
     lambda: f64,
-    /// `1/(L22 + lambda)`.
+    /// The step in y, `1/(L22 + lambda)`.
     step_y: f64,
-    /// N.
+    /// The restart length N.
     restart: u64,
     stop: Stop,
     /// L, or the constant that replaces it in a Frank-Wolfe step.
     smoothness: f64,
-    /// T.
+    /// The number of outer steps T.
     steps: u64,
 }
 
@@ -133,12 +133,12 @@ impl<R: Real> Algorithm2<R> {
         self.params.continuation
     }
 
-    /// Algorithm 2 for one accuracy: y climbs `f - (lambda/2)||y - centre||^2` by Algorithm 3 (or exactly, where f is linear in y),
-    /// x takes a projected gradient or a Frank-Wolfe step.
+    /// Algorithm 2 for one accuracy: y maximises `f - (lambda/2)||y - centre||^2` by Algorithm 3 (or exactly, if f is
+    /// linear in y), and x makes a projected gradient or a Frank-Wolfe step.
     pub(super) fn nested<'m, G: Game<Real = R> + 'm>(&self, eps: f64) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let t = self.tuning(eps)?;
         let (printed, centre) = (self.params.as_printed, self.centre.clone());
-        // As printed, a linear game goes through Algorithm 3 like any other, with its step of 1/L22 = 1/0.
+        // As printed, a linear game also uses Algorithm 3, with its step of 1/L22 = 1/0.
         let inner: Box<dyn Inner<G> + 'm> = if self.linear && !printed {
             Box::new(Exact::new(centre.len()))
         } else {

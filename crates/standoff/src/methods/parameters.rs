@@ -1,10 +1,10 @@
-//! The parameters of the paper's methods.
+//! Parameters of the paper's methods.
 
 use super::{Mode, NamedParameters};
 use crate::{Constants, Error};
 
-/// Algorithm 1, multi-step gradient descent ascent, for games whose max side is unconstrained and satisfies the Polyak-Lojasiewicz
-/// condition. Without constants it finds its steps by backtracking.
+/// Algorithm 1, multi-step gradient descent ascent, for games whose max side is unconstrained and satisfies the
+/// Polyak-Lojasiewicz condition. Without constants, backtracking finds the steps.
 ///
 /// ```
 /// use standoff::methods::Multistep;
@@ -18,36 +18,37 @@ use crate::{Constants, Error};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Multistep {
-    /// Needs L11, L12, L22 and mu; in theory mode also delta_g, delta, g_max and radius_x.
+    /// Constants of the game: L11, L12, L22 and mu; in theory mode also delta_g, delta, g_max and radius_x.
     pub constants: Option<Constants>,
-    /// Where y's ascent stops.
+    /// Stopping rule of y's ascent.
     pub mode: Mode,
-    /// Follow the paper to the letter, errors included.
+    /// True to follow the paper exactly as printed, including its errors.
     pub as_printed: bool,
 }
 
 impl Multistep {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { constants: given.constants, mode: given.mode, as_printed: given.as_printed })
     }
 }
 
-/// The fields that both variants of Algorithm 2 have.
+/// Defines the two variants of Algorithm 2, which have the same fields.
 macro_rules! algorithm2 {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub struct $name {
-            /// The weight of the regulariser; by default `eps/(2 radius_y)`, so that it costs Y at most `eps/2`.
+            /// The weight of the regulariser; by default `eps/(2 radius_y)`, which adds at most `eps/2` to Y.
             pub lambda: Option<f64>,
-            /// The factor between stages of falling accuracy; 1, the default, is a single stage.
+            /// The factor between stages of decreasing accuracy; 1, the default, means a single stage.
             pub continuation: f64,
-            /// Needs L11, L12, L22 and a bounded Y; in theory mode also delta_g, delta, g_max and radius_x.
+            /// Constants of the game: L11, L12, L22, and Y must be bounded; in theory mode also delta_g, delta, g_max
+            /// and radius_x.
             pub constants: Option<Constants>,
-            /// Where y's ascent stops.
+            /// Stopping rule of y's ascent.
             pub mode: Mode,
-            /// Follow the paper to the letter, errors included.
+            /// True to follow the paper exactly as printed, including its errors.
             pub as_printed: bool,
         }
 
@@ -58,7 +59,7 @@ macro_rules! algorithm2 {
         }
 
         impl $name {
-            /// From parameters by name.
+            /// Reads the parameters by name.
             pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
                 Ok(Self {
                     lambda: given.get("lambda"),
@@ -89,7 +90,8 @@ algorithm2! {
 }
 
 algorithm2! {
-    /// Algorithm 2 with Frank-Wolfe steps along the certificate's own direction, for nonconvex-concave games with a bounded Y.
+    /// Algorithm 2 with Frank-Wolfe steps along the direction of the certificate, for nonconvex-concave games with a
+    /// bounded Y.
     ///
     /// ```
     /// use standoff::Settings;

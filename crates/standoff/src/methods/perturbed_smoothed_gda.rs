@@ -1,4 +1,5 @@
-//! Perturbed smoothed gradient descent ascent: smoothed, and y held to the centre of Y with a weight of order eps.
+//! Perturbed smoothed gradient descent ascent: smoothed, with a regulariser of order eps that holds y near the centre
+//! of Y.
 //!
 //! J. Li, M. Nagarajan, S. Pan, N. Zhang, "Smoothing meets perturbation: unified and tight analysis for nonconvex-concave
 //! minimax optimization", arXiv 2602.14185, 2026.
@@ -22,31 +23,32 @@ use crate::{Error, Game, Goal, Oracle, Point, StopReason};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PerturbedSmoothedGda {
-    /// The smoothing, with the game's constants.
+    /// The smoothing parameters, with the game's constants.
     pub smoothed: SmoothedGda,
-    /// The weight that holds y to the centre of Y; by default `eps/(2 radius_y)`, which needs a bounded Y.
+    /// Weight of the regulariser that holds y near the centre of Y; by default `eps/(2 radius_y)`, which needs a
+    /// bounded Y.
     pub lambda: Option<f64>,
 }
 
 impl PerturbedSmoothedGda {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { smoothed: SmoothedGda::named(given)?, lambda: given.get("lambda") })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("perturbed-smoothed-gda", &self.smoothed.constants, goal)?;
         let k = self.smoothed.smoothing(&given)?;
         let centre = game.y_set().centre();
-        // At most eps/2 of Y's gap is the perturbation's.
+        // The perturbation contributes at most eps/2 to Y.
         let lambda = given.positive("lambda", self.lambda, || given.lambda(game, &centre))?;
         let perturbation = Regulariser { lambda, centre };
         Ok(Box::new(PerturbedSmoothedGdaRun { k, perturbation, started: 0, anchor: zeros(game).x, g: zeros(game) }))
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct PerturbedSmoothedGdaRun<G: Game> {
     k: Smoothing,
     perturbation: Regulariser<G::Real>,

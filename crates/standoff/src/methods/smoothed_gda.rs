@@ -1,4 +1,4 @@
-//! Smoothed gradient descent ascent: x is held to an anchor that follows it slowly.
+//! Smoothed gradient descent ascent: a proximal term holds x near an anchor that follows it slowly.
 //!
 //! J. Zhang, P. Xiao, R. Sun, Z.-Q. Luo, "A single-loop smoothed gradient descent-ascent algorithm for nonconvex-concave
 //! min-max problems", NeurIPS 2020.
@@ -11,13 +11,13 @@ use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 /// The constants of the smoothed methods.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Smoothing {
-    /// The weight that holds x to its anchor.
+    /// Weight of the proximal term that holds x near its anchor.
     pub(super) p: f64,
     /// The step in x.
     pub(super) c: f64,
     /// The step in y.
     pub(super) a: f64,
-    /// The share by which the anchor follows.
+    /// Share of the distance by which the anchor moves per step.
     pub(super) b: f64,
 }
 
@@ -33,13 +33,13 @@ pub(super) struct Smoothing {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SmoothedGda {
-    /// The weight p that holds x to its anchor; by default `2L`, where `L = max(L11, L22) + L12`.
+    /// Weight p of the proximal term that holds x near its anchor; by default `2L`, where `L = max(L11, L22) + L12`.
     pub p: Option<f64>,
     /// The step c in x; by default `1/(p + L)`.
     pub c: Option<f64>,
     /// The step a in y; by default `1/(4L)`.
     pub a: Option<f64>,
-    /// The share b by which the anchor follows, in `(0, 1]`; by default 0.1.
+    /// Share b of the distance by which the anchor moves per step, in `(0, 1]`; by default 0.1.
     pub b: f64,
     /// Constants of the game, for the defaults.
     pub constants: Option<Constants>,
@@ -52,7 +52,7 @@ impl Default for SmoothedGda {
 }
 
 impl SmoothedGda {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self {
             p: given.get("p"),
@@ -63,7 +63,8 @@ impl SmoothedGda {
         })
     }
 
-    /// `p = 2L, c = 1/(p + L), a = 1/(4L), b = 0.1`: longer than the published bounds, which hold for any game.
+    /// `p = 2L, c = 1/(p + L), a = 1/(4L), b = 0.1`. These are larger than the published bounds, which hold for every
+    /// game.
     pub(super) fn smoothing(&self, given: &Given<'_>) -> Result<Smoothing, Error> {
         let p = given.positive("p", self.p, || Ok(2.0 * given.smoothness()?))?;
         let c = given.positive("c", self.c, || Ok(1.0 / (p + given.smoothness()?)))?;
@@ -71,14 +72,14 @@ impl SmoothedGda {
         Ok(Smoothing { p, c, a, b: share("b", self.b)? })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let k = self.smoothing(&Given::new("smoothed-gda", &self.constants, goal)?)?;
         Ok(Box::new(SmoothedGdaRun { k, started: 0, anchor: zeros(game).x, g: zeros(game) }))
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct SmoothedGdaRun<G: Game> {
     k: Smoothing,
     started: u64,

@@ -1,8 +1,8 @@
-//! The moves that one-loop methods are written in.
+//! Elementary steps of one-loop methods.
 
 use crate::{Game, Need, Oracle, Point, Real, ops};
 
-/// Scratch of a game's shape.
+/// Scratch space with a game's dimensions.
 pub(super) fn zeros<G: Game>(game: &G) -> Point<G::Real> {
     Point { x: vec![Default::default(); game.x_set().dim()], y: vec![Default::default(); game.y_set().dim()] }
 }
@@ -38,7 +38,7 @@ pub(super) fn ascend<G: Game>(f: &Oracle<'_, G>, y: &mut [G::Real], step: f64, g
     f.y_set().project(y);
 }
 
-/// `g := g + weight (at - anchor)`: the gradient of `(weight/2) ||at - anchor||^2` joins in.
+/// `g := g + weight (at - anchor)`: adds the gradient of `(weight/2) ||at - anchor||^2`.
 pub(super) fn pull<R: Real>(g: &mut [R], weight: f64, at: &[R], anchor: &[R]) {
     for i in 0..g.len() {
         g[i] = R::from_f64(g[i].to_f64() + weight * (at[i].to_f64() - anchor[i].to_f64()));

@@ -1,5 +1,5 @@
-//! The table of methods: one row each. Everything that lists methods reads it. Factors in the defaults of the baselines are recalled,
-//! not proven here: set your own.
+//! The table of methods, one row each. Everything that lists methods reads it. Factors in the defaults of the baselines
+//! are quoted from memory and not proven here; set your own if they matter.
 
 use super::{
     Agda, AnyMethod, Auto, DsGda, Extragradient, FastNash, FrankWolfe, GdMax, Gda, HiBsa, Multistep, NamedParameters,
@@ -7,50 +7,50 @@ use super::{
 };
 use crate::Error;
 
-/// One method.
+/// Description of one method.
 #[derive(Debug, Clone, Copy)]
 pub struct MethodInfo {
-    /// As given to `--method`.
+    /// The name, as in `--method`.
     pub name: &'static str,
-    /// Makes the method from parameters by name; called by [`MethodInfo::method`], which first checks the names.
+    /// Makes the method from parameters by name; called by [`MethodInfo::method`], which checks the names first.
     pub(super) constructor: fn(&NamedParameters) -> Result<AnyMethod, Error>,
-    /// What it assumes of the game.
+    /// Assumptions about the game.
     pub assumes: &'static str,
-    /// Gradients to reach epsilon, where that is proven.
+    /// Number of gradients to reach epsilon, where a bound is proven.
     pub rate: &'static str,
-    /// The exponents of `1/eps` in the theorem that `standoff rates` compares with; `None` where it compares nothing.
+    /// The exponents of `1/eps` in the theorem that `standoff rates` compares with; `None` if it compares nothing.
     pub theorem: Option<Exponents>,
     /// Cost per iteration.
     pub cost: &'static str,
-    /// Whether it needs the constants L11, L12, L22 (and perhaps mu).
+    /// True if it needs the constants L11, L12, L22 (and perhaps mu).
     pub needs_constants: bool,
-    /// Whether the method depends on eps. Where it does not, a run to a small eps passes larger ones on its way, at the counts that runs
-    /// of their own would have.
+    /// True if the iterates depend on eps. If not, one run to a small eps also gives the counts of runs to larger ones.
     pub eps_matters: bool,
-    /// Whether a noisy gradient in x is allowed: methods that search for a step, or trust a residual, need exact ones.
+    /// True if a noisy gradient in x is allowed. Methods that search for a step, or stop at a residual, need exact
+    /// gradients.
     pub noise: bool,
     /// Its parameters and their defaults.
     pub params: &'static [(&'static str, &'static str)],
 }
 
-/// A theorem's exponents of `1/eps`, logarithms aside.
+/// Exponents of `1/eps` in a theorem, without logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exponents {
-    /// For the gradients of both players.
+    /// For the gradients of both players together.
     pub both: f64,
     /// For the gradients in x.
     pub x: f64,
 }
 
-/// The parameters that the smoothed methods share.
+/// Parameters of both smoothed methods.
 const SMOOTHING: &[(&str, &str)] = &[
-    ("p", "2L: the weight that holds x to its anchor"),
-    ("c", "1/(p + L): the step in x"),
-    ("a", "1/(4L): the step in y"),
-    ("b", "0.1: the share by which the anchor follows"),
+    ("p", "2L: weight that holds x near its anchor"),
+    ("c", "1/(p + L): step in x"),
+    ("a", "1/(4L): step in y"),
+    ("b", "0.1: share by which the anchor moves to x per step"),
 ];
 
-/// Every method.
+/// All methods.
 pub const METHODS: &[MethodInfo] = &[
     MethodInfo {
         name: "auto",
@@ -87,7 +87,7 @@ pub const METHODS: &[MethodInfo] = &[
         eps_matters: true,
         noise: true,
         params: &[
-            ("continuation", "1: factor between stages of falling eps; 1 is off"),
+            ("continuation", "1: factor between stages of decreasing eps; 1 is off"),
             ("lambda", "eps/(2 radius_y)"),
         ],
     },
@@ -97,12 +97,12 @@ pub const METHODS: &[MethodInfo] = &[
         assumes: "concave in y, Y bounded; L11, L12, L22",
         rate: "eps^-3.5 log(1/eps)",
         theorem: Some(Exponents { both: 3.5, x: 3.0 }),
-        cost: "as regularised, x moves along the certificate's direction",
+        cost: "as regularised; x moves along the direction of the certificate",
         needs_constants: true,
         eps_matters: true,
         noise: true,
         params: &[
-            ("continuation", "1: factor between stages of falling eps; 1 is off"),
+            ("continuation", "1: factor between stages of decreasing eps; 1 is off"),
             ("lambda", "eps/(2 radius_y)"),
         ],
     },
@@ -154,8 +154,8 @@ pub const METHODS: &[MethodInfo] = &[
         noise: true,
         params: &[
             ("step_x", "mu/(8 L^2), or eps^2/(L g_max^2) without mu"),
-            ("step_y", "1/L22, or 1/L where L22 = 0"),
-            ("accuracy", "the residual at which y has answered: min(eps/4, mu eps/(12 L12)), or eps/4 without mu"),
+            ("step_y", "1/L22, or 1/L if L22 = 0"),
+            ("accuracy", "residual at which y's ascent stops: min(eps/4, mu eps/(12 L12)), or eps/4 without mu"),
         ],
     },
     MethodInfo {
@@ -168,7 +168,7 @@ pub const METHODS: &[MethodInfo] = &[
         needs_constants: false,
         eps_matters: false,
         noise: false,
-        params: &[("step", "found at each step; given, it is kept")],
+        params: &[("step", "adapted in each step; fixed if given")],
     },
     MethodInfo {
         name: "ogda",
@@ -245,12 +245,12 @@ pub const METHODS: &[MethodInfo] = &[
         eps_matters: false,
         noise: true,
         params: &[
-            ("r1", "L/25: the weight that holds x to its anchor"),
-            ("r2", "L/8: the weight that holds y to its anchor"),
-            ("c", "1/(5L): the step in x"),
-            ("a", "3/(2L): the step in y"),
-            ("b", "0.0005: the share by which x's anchor follows"),
-            ("m", "0.001: the share by which y's anchor follows"),
+            ("r1", "L/25: weight that holds x near its anchor"),
+            ("r2", "L/8: weight that holds y near its anchor"),
+            ("c", "1/(5L): step in x"),
+            ("a", "3/(2L): step in y"),
+            ("b", "0.0005: share by which x's anchor moves to x per step"),
+            ("m", "0.001: share by which y's anchor moves to y per step"),
         ],
     },
     MethodInfo {
@@ -266,9 +266,9 @@ pub const METHODS: &[MethodInfo] = &[
         params: &[
             ("step_x", "1"),
             ("step_y", "1"),
-            ("a", "0.6: the power that slows x; larger than b"),
-            ("b", "0.4: the power that slows y"),
-            ("v0", "1: what the sums of squared gradients start from"),
+            ("a", "0.6: exponent of the step in x; larger than b"),
+            ("b", "0.4: exponent of the step in y"),
+            ("v0", "1: start of the sums of squared gradients"),
         ],
     },
     MethodInfo {
@@ -282,7 +282,7 @@ pub const METHODS: &[MethodInfo] = &[
         eps_matters: true,
         noise: false,
         params: &[
-            ("m", "the weight that holds x: L11, or 0.05 L12 where L11 = 0"),
+            ("m", "weight of the proximal term: L11, or 0.05 L12 if L11 = 0"),
             ("adaptive", "0; 1: m starts at L11/32 and doubles when convexity is violated"),
             ("lambda", "eps/(2 radius_y)"),
         ],

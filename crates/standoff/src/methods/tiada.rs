@@ -1,5 +1,5 @@
-//! Time-scale adaptive gradient descent ascent: steps shrink with the gradients met so far, x's at least as fast as y's, so
-//! that y ends up on the faster time scale. No constants.
+//! Time-scale adaptive gradient descent ascent: steps decrease with the gradients so far, those of x at least as fast
+//! as those of y, so that y moves on the faster time scale. Needs no constants.
 //!
 //! X. Li, J. Yang, N. He, "TiAda: a time-scale adaptive algorithm for nonconvex minimax optimization", ICLR 2023.
 
@@ -24,11 +24,11 @@ pub struct TiAda {
     pub step_x: f64,
     /// The step `h_y`; by default 1.
     pub step_y: f64,
-    /// The power that slows x, in `(0, 1]` and larger than b; by default 0.6.
+    /// Exponent of the step in x, in `(0, 1]` and larger than b; by default 0.6.
     pub a: f64,
-    /// The power that slows y, in `(0, 1]`; by default 0.4.
+    /// Exponent of the step in y, in `(0, 1]`; by default 0.4.
     pub b: f64,
-    /// What the sums of squared gradients start from; by default 1.
+    /// Start of the sums of squared gradients; by default 1.
     pub v0: f64,
 }
 
@@ -39,7 +39,7 @@ impl Default for TiAda {
 }
 
 impl TiAda {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         let default = Self::default();
         Ok(Self {
@@ -51,7 +51,7 @@ impl TiAda {
         })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, _goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let (a, b) = (share("a", self.a)?, share("b", self.b)?);
         if !(a > b) {
@@ -70,7 +70,7 @@ impl TiAda {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct TiAdaRun<G: Game> {
     step_x: f64,
     step_y: f64,

@@ -1,6 +1,7 @@
-//! Training: y answers x, exactly where f is linear in y, and x takes a step of an optimiser until its schedule is complete.
+//! Training: y responds to x, exactly if f is linear in y, and x makes a step of an optimiser until its schedule is
+//! complete.
 //!
-//! This is Algorithm 2 as people run it on networks: no constants, no accuracy asked for, a schedule instead.
+//! This is Algorithm 2 as used for networks: no constants and no accuracy, but a schedule.
 
 use super::nested::Nested;
 use super::{Method, Visitor};
@@ -8,43 +9,43 @@ use crate::inner::{Accelerated, Exact, Exponentiated, Held, Inner, Regulariser, 
 use crate::outer::{Optimiser, Recipe};
 use crate::{Error, Game, Oracle, Point, Set, StopReason};
 
-/// How y answers.
+/// Rule by which y responds to x.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reply {
-    /// The maximiser of `f - (lambda/2) ||y - centre||^2`, for games linear in y: a projection, or with `lambda = 0` a vertex,
-    /// which on a simplex is the corner of the largest entry, the first of equal ones.
+    /// The maximiser of `f - (lambda/2) ||y - centre||^2`, for games linear in y: a projection, or with `lambda = 0` a
+    /// vertex, which on a simplex is the vertex of the largest entry, the first of equal ones.
     Exact {
         /// The weight of the regulariser.
         lambda: f64,
     },
     /// Algorithm 3 on the same objective, for games concave in y.
     Accelerated {
-        /// The weight of the regulariser, positive.
+        /// The weight of the regulariser; must be positive.
         lambda: f64,
         /// The Lipschitz constant of `grad_y` in y; 0 for games linear in y.
         l22: f64,
-        /// When y has answered.
+        /// The stopping rule of the ascent.
         stop: Stop,
     },
     /// Exponentiated gradient with a memory, on a simplex: `y_i := y_i exp(rate * grad_i)`, normalised, once per step
     /// (group DRO, agnostic federated learning).
     Exponentiated {
-        /// The step.
+        /// The step size.
         rate: f64,
     },
-    /// `y = softmax(tilt * grad_y)`, on a simplex: the maximiser with the entropy as regulariser (tilted losses, TERM).
+    /// `y = softmax(tilt * grad_y)`, on a simplex: the maximiser with an entropy regulariser (tilted losses, TERM).
     Tilted {
-        /// 0 is the mean, infinity the maximum.
+        /// The tilt: 0 gives the mean, infinity the maximum.
         tilt: f64,
     },
-    /// y stays where it starts: minimisation of a fixed mixture.
+    /// y stays at its start: minimisation of a fixed mixture.
     Held,
 }
 
-/// Any answer of y, and a step of an optimiser.
+/// Any response of y and a step of an optimiser.
 type ByOptimiser<G, R> = Nested<Box<dyn Inner<G>>, Optimiser<R>, R>;
 
-/// An answer of y and a step of an optimiser, in turn.
+/// A response of y and a step of an optimiser, alternating.
 ///
 /// ```
 /// use standoff::methods::{Reply, Train};
@@ -71,8 +72,8 @@ impl<G: Game> Train<G>
 where
     G::Real: 'static,
 {
-    /// The regulariser's centre is that of Y; on a simplex any other that is the same in every coordinate, such as zero, gives
-    /// the same answer.
+    /// The regulariser's centre is that of Y. On a simplex, any other centre with equal coordinates, such as zero,
+    /// gives the same result.
     pub fn new(game: &G, reply: Reply, recipe: &Recipe) -> Result<Self, Error> {
         let outer = Optimiser::new(recipe, game.x_set().dim())?;
         let (centre, m) = (game.y_set().centre(), game.y_set().dim());
@@ -80,7 +81,7 @@ where
             let fine = fine && lambda.is_finite();
             if fine { Ok(lambda) } else { Err(Error::Setting { name: "lambda", value: lambda, want }) }
         };
-        // Only Algorithm 3 looks at it.
+        // Only Algorithm 3 uses it.
         let mut request = Stop::Steps(1).into();
         let (inner, lambda): (Box<dyn Inner<G>>, f64) = match reply {
             Reply::Exact { lambda } => {
@@ -106,13 +107,13 @@ where
         Ok(Self { nested: Nested { response, outer } })
     }
 
-    /// The optimiser: its schedule, and how far it is.
+    /// The optimiser with its schedule and its current step.
     pub fn optimiser(&self) -> &Optimiser<G::Real> {
         &self.nested.outer
     }
 }
 
-/// A positive number, for a Y that is a simplex.
+/// Checks that Y is a simplex and the number positive.
 fn on_simplex<G: Game>(game: &G, name: &'static str, value: f64) -> Result<f64, Error> {
     if !matches!(game.y_set(), Set::Simplex(_)) {
         let why = "its exponential weights need Y to be a simplex".into();
@@ -122,10 +123,10 @@ fn on_simplex<G: Game>(game: &G, name: &'static str, value: f64) -> Result<f64, 
     if fine { Ok(value) } else { Err(Error::Setting { name, value, want: "a positive number" }) }
 }
 
-/// Refuses games that have no exact answer.
+/// Refuses games without an exact maximiser.
 fn refuse_inexact<G: Game>(game: &G, lambda: f64, centre: &[G::Real]) -> Result<(), Error> {
     let why = if !game.linear_in_y() {
-        "its exact answers need f to be linear in y; let y answer by Algorithm 3"
+        "an exact maximiser needs f to be linear in y; use Algorithm 3 for y"
     } else if lambda == 0.0 && !game.y_set().radius_around(centre).is_finite() {
         "its Y is unbounded, so a linear f has no maximum without a regulariser; give lambda"
     } else {

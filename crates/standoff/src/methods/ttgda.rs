@@ -1,4 +1,4 @@
-//! Two-time-scale gradient descent ascent: simultaneous, x much slower than y.
+//! Two-time-scale gradient descent ascent: simultaneous steps, those of x much shorter than those of y.
 //!
 //! T. Lin, C. Jin, M. I. Jordan, "On gradient descent ascent for nonconvex-concave minimax problems", ICML 2020.
 
@@ -7,7 +7,8 @@ use super::step::{ascend, descend, gradients, zeros};
 use super::{Method, NamedParameters};
 use crate::{Constants, Error, Game, Goal, Oracle, Point, StopReason};
 
-/// Two-time-scale descent ascent: `x+ = P_X(x - h_x grad_x f(x, y));  y+ = P_Y(y + h_y grad_y f(x, y))`, with `h_x` far below `h_y`.
+/// Two-time-scale descent ascent: `x+ = P_X(x - h_x grad_x f(x, y));  y+ = P_Y(y + h_y grad_y f(x, y))`, with `h_x`
+/// much smaller than `h_y`.
 ///
 /// ```
 /// use standoff::Settings;
@@ -27,12 +28,12 @@ pub struct TwoTimeScale {
 }
 
 impl TwoTimeScale {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self { step_x: given.get("step_x"), step_y: given.get("step_y"), constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("ttgda", &self.constants, goal)?;
         let step_y = given.positive("step_y", self.step_y, || Ok(1.0 / given.smoothness()?))?;
@@ -40,8 +41,9 @@ impl TwoTimeScale {
             let l = given.smoothness()?;
             match given.mu() {
                 Some(mu) => Ok(1.0 / (16.0 * (l / mu + 1.0).powi(2) * l)),
-                // Merely concave in y: the published step is the smaller of eps^2/(16 L G^2) and eps^4/(4096 L^3 G^2 D^2), G the
-                // slope and D the diameter of Y. It hardly moves; the first of the two without its factor does.
+                // Only concave in y: the published step is the smaller of eps^2/(16 L G^2) and eps^4/(4096 L^3 G^2
+                // D^2), where G bounds the gradient and D is the diameter of Y. It is too short to make progress; the
+                // first of the two without its factor is not.
                 None => Ok((goal.eps / given.g_max()?).powi(2).min(1.0) / l),
             }
         })?;
@@ -49,7 +51,7 @@ impl TwoTimeScale {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct TwoTimeScaleRun<G: Game> {
     step_x: f64,
     step_y: f64,

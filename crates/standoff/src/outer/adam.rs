@@ -1,4 +1,4 @@
-//! Adam, in PyTorch's order of operations: bias correction of both moments, eps added outside the root.
+//! Adam, with PyTorch's order of operations: bias correction of both moments, eps added outside the root.
 //!
 //! D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015.
 
@@ -7,14 +7,14 @@ use super::sgd::{not_negative, share};
 use crate::simd::{self, Pass};
 use crate::{Error, Real};
 
-/// What Adam may be told; the defaults are PyTorch's.
+/// Options of Adam; the defaults are PyTorch's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamOptions {
-    /// How slowly the means of the gradient and of its square forget, each from 0 to below 1.
+    /// Decay rates of the means of the gradient and of its square, each in `[0, 1)`.
     pub betas: (f64, f64),
-    /// What is added to the root, so that nothing is divided by zero.
+    /// Added to the root to avoid division by zero.
     pub eps: f64,
-    /// The weight w of `(w/2) ||x||^2`, whose gradient joins that of f.
+    /// The weight w of `(w/2) ||x||^2`, whose gradient is added to that of f.
     pub weight_decay: f64,
 }
 
@@ -46,7 +46,7 @@ impl<R: Real> Adam<R> {
         Ok(Self { options, first: vec![R::default(); dim], second: vec![R::default(); dim] })
     }
 
-    /// Moves x; `g` is overwritten. `age` counts the steps since the moments started.
+    /// Moves x and overwrites `g`. `age` is the number of steps since the moments were reset.
     pub(super) fn update(&mut self, x: &mut [R], g: &mut [R], rate: f64, age: u64) {
         let AdamOptions { betas: (b1, b2), eps, weight_decay } = self.options;
         decay(g, weight_decay, x);
@@ -54,7 +54,7 @@ impl<R: Real> Adam<R> {
             self.first.fill(R::default());
             self.second.fill(R::default());
         }
-        // Scalars are f64 and rounded where they meet the vectors, as PyTorch does.
+        // Scalars are f64 and are rounded when combined with vectors, as in PyTorch.
         let t = age.saturating_add(1);
         let (c1, c2) = (1.0 - power(b1, t), 1.0 - power(b2, t));
         simd::run(Update {
@@ -72,7 +72,8 @@ impl<R: Real> Adam<R> {
     }
 }
 
-/// `base^n` by squaring: multiplications only, so the same bits on every platform, which the `pow` of a platform has not.
+/// `base^n` by squaring. It uses only multiplications, so it has the same bits on every platform, unlike the platform's
+/// `pow`.
 fn power(mut base: f64, mut n: u64) -> f64 {
     let mut out = 1.0;
     while n > 0 {
@@ -93,7 +94,7 @@ struct Update<'a, R> {
     second: &'a mut [R],
     /// `1 - b1` and `b1`.
     share: (R, R),
-    /// PyTorch moves a mean from the nearer end: from m if `1 - b1` is less than a half, else from g.
+    /// PyTorch interpolates from the nearer end: from m if `1 - b1` is less than a half, otherwise from g.
     interpolate: bool,
     /// `b2` and `1 - b2`.
     keep: (R, R),
@@ -108,7 +109,7 @@ impl<R: Real> Pass for Update<'_, R> {
     #[inline(always)]
     fn run(self) {
         let n = self.x.len();
-        // Slices of one length, known to be: no check inside the loop.
+        // Slices of equal length, so that the loop has no bounds checks.
         let (x, g, m, v) = (self.x, &self.g[..n], &mut self.first[..n], &mut self.second[..n]);
         let ((share, rest), (keep, new)) = (self.share, self.keep);
         for i in 0..n {
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_constant_gradient_moves_x_by_the_rate() {
-        // Corrected, both means are those of a constant: the step is rate g/(|g| + eps) at every step.
+        // With bias correction both means are those of a constant: every step is rate g/(|g| + eps).
         let mut adam = adam(AdamOptions { eps: 1.0, ..Default::default() });
         let mut x = [0.0];
         for t in 0..50 {

@@ -1,5 +1,5 @@
-//! The outer family: each member moves x once y has answered it. A projected gradient step, the certificate's own direction
-//! (Frank-Wolfe), or an optimiser of machine learning with its schedule.
+//! The outer family: each member moves x after y has responded. Members: a projected gradient step, a Frank-Wolfe step
+//! along the direction of the certificate, and optimisers of machine learning with a schedule.
 
 mod adam;
 mod frank_wolfe;
@@ -20,9 +20,11 @@ use crate::inner::{Inner, Response};
 use crate::method::Visitor;
 use crate::{Game, Oracle, Point, StopReason};
 
-/// One way for x to move. Implement it for a step of your own; [`Nested`](crate::methods::Nested) composes it with any [`Inner`].
+/// A rule that moves x. Implement it for a step of your own; [`Nested`](crate::methods::Nested) composes it with any
+/// [`Inner`].
 pub trait Outer<G: Game> {
-    /// Moves `z.x`; `z.y` has just answered it. A line search asks `response` for answers to its trial points, and may move `z.y` too.
+    /// Moves `z.x`; `z.y` has just responded to it. A line search calls `response` at its trial points, and may move
+    /// `z.y` too.
     fn advance<I: Inner<G>>(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -30,6 +32,6 @@ pub trait Outer<G: Game> {
         response: &mut Response<I, G::Real>,
     ) -> Result<(), StopReason>;
 
-    /// Shows the state that a continued run needs, by name.
+    /// Visits the state, by name, that a continued run needs.
     fn visit(&mut self, _visitor: &mut dyn Visitor<G::Real>) {}
 }

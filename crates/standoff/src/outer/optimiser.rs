@@ -1,4 +1,4 @@
-//! The optimisers of machine learning as steps of x: a rule, and a schedule that says how long its steps are and when they end.
+//! Optimisers of machine learning as outer steps: an update rule and a schedule of learning rates.
 
 use super::Outer;
 use super::adam::{Adam, AdamOptions};
@@ -8,23 +8,23 @@ use crate::inner::{Inner, Response};
 use crate::method::Visitor;
 use crate::{Error, Game, Need, Oracle, Point, Real, StopReason, ops};
 
-/// How x follows a gradient.
+/// Update rule of x.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// Gradient descent, with momentum and weight decay if told.
+    /// Gradient descent, optionally with momentum and weight decay.
     Sgd(SgdOptions),
     /// Adam.
     Adam(AdamOptions),
 }
 
-/// Everything an optimiser is told.
+/// Configuration of an optimiser.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
-    /// How x follows a gradient.
+    /// The update rule.
     pub rule: Rule,
-    /// How far, and how often.
+    /// The learning rates and the number of steps.
     pub schedule: Schedule,
-    /// Momentum and moments start anew at every stage of the schedule.
+    /// True to reset momentum and moments at every stage of the schedule.
     pub anew: bool,
 }
 
@@ -44,7 +44,7 @@ impl Recipe {
         Self { rule: Rule::Adam(options), schedule, anew: false }
     }
 
-    /// The same, with momentum and moments starting anew at every stage.
+    /// The same configuration, with momentum and moments reset at every stage.
     pub fn anew(mut self) -> Self {
         self.anew = true;
         self
@@ -57,7 +57,8 @@ enum State<R> {
     Adam(Adam<R>),
 }
 
-/// `x := P_X(x - what the rule makes of grad_x f(x, y))`. For `f32` it computes in `f32`, in PyTorch's order of operations.
+/// `x := P_X(x - update)`, where the rule computes the update from `grad_x f(x, y)`. For `f32` it computes in `f32`,
+/// with PyTorch's order of operations.
 #[derive(Debug)]
 pub struct Optimiser<R> {
     schedule: Schedule,
@@ -68,7 +69,7 @@ pub struct Optimiser<R> {
 }
 
 impl<R: Real> Optimiser<R> {
-    /// State and scratch for `dim` coordinates.
+    /// An optimiser with state and scratch space for `dim` coordinates.
     pub fn new(recipe: &Recipe, dim: usize) -> Result<Self, Error> {
         let state = match recipe.rule {
             Rule::Sgd(options) => State::Sgd(Sgd::new(options, dim)?),
@@ -78,7 +79,7 @@ impl<R: Real> Optimiser<R> {
         Ok(Self { schedule: recipe.schedule.clone(), anew: recipe.anew, step: 0, state, gradient })
     }
 
-    /// How many steps were made.
+    /// Number of steps made.
     pub fn step(&self) -> u64 {
         self.step
     }
@@ -90,8 +91,8 @@ impl<R: Real> Optimiser<R> {
 }
 
 impl<G: Game> Outer<G> for Optimiser<G::Real> {
-    /// Ends with [`StopReason::Completed`] after the last step of the schedule, and with [`StopReason::NonFinite`], before x moves,
-    /// when f or its gradient is not finite.
+    /// Ends with [`StopReason::Completed`] after the last step of the schedule. Ends with [`StopReason::NonFinite`],
+    /// before x moves, if f or its gradient is not finite.
     fn advance<I: Inner<G>>(
         &mut self,
         f: &mut Oracle<'_, G>,

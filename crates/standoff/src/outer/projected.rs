@@ -1,4 +1,4 @@
-//! `x := P_X(x - step * grad_x f(x, y))`.
+//! The projected gradient step `x := P_X(x - step * grad_x f(x, y))`.
 
 use super::Outer;
 use crate::inner::{Inner, Response};
@@ -7,13 +7,13 @@ use crate::{Game, Need, Oracle, Point, Real, StopReason, ops};
 /// A projected gradient step of fixed size.
 #[derive(Debug)]
 pub struct Projected<R> {
-    /// `1/L`, L the smoothness of what x minimises.
+    /// The step size, `1/L` for a function with smoothness L.
     pub step: f64,
     gradient: Vec<R>,
 }
 
 impl<R: Real> Projected<R> {
-    /// Scratch for `dim` coordinates.
+    /// A step with scratch space for `dim` coordinates.
     pub fn new(step: f64, dim: usize) -> Self {
         Self { step, gradient: vec![R::default(); dim] }
     }

@@ -1,8 +1,8 @@
-//! Arithmetic in the precision of a vector's entries, rounded after every operation: so that a rule written for `f32` elsewhere
-//! gives the same numbers here.
+//! Arithmetic in the precision of a vector's entries, rounded after every operation, so that a rule written for `f32`
+//! elsewhere gives the same numbers here.
 //!
-//! An operation on two `f32` in `f64`, rounded once more, is the operation in `f32` itself: 53 bits are more than twice 24. The
-//! compiler knows it too, and makes vector instructions for `f32` of these.
+//! An operation on two `f32` computed in `f64` and rounded to `f32` equals the operation in `f32`, because 53 bits are
+//! more than twice 24. The compiler uses this and emits vector instructions for `f32`.
 
 use crate::Real;
 
@@ -31,7 +31,7 @@ pub(super) fn sqrt<R: Real>(a: R) -> R {
     R::from_f64(a.to_f64().sqrt())
 }
 
-/// `g += weight x`: the gradient of `(weight/2) ||x||^2` joins in.
+/// `g += weight x`: adds the gradient of `(weight/2) ||x||^2`.
 pub(super) fn decay<R: Real>(g: &mut [R], weight: f64, x: &[R]) {
     assert_eq!(g.len(), x.len());
     if weight != 0.0 {

@@ -1,18 +1,18 @@
-//! How long the steps are, and when they end: a constant rate for so many steps, then the next.
+//! Schedule of learning rates: stages of a constant rate for a number of steps.
 
 use crate::Error;
 
-/// A piecewise-constant rate, as a function of the step alone.
+/// A piecewise-constant learning rate, a function of the step only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     /// The step at which each stage ends, and its rate.
     stages: Vec<(u64, f64)>,
 }
 
-/// Where a step stands in a schedule.
+/// The stage of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
-    /// Which stage, from 0.
+    /// Index of the stage, from 0.
     pub index: usize,
     /// Its first step.
     pub begin: u64,
@@ -42,17 +42,17 @@ impl Schedule {
         Ok(Self { stages: ends })
     }
 
-    /// How many steps there are in all.
+    /// Total number of steps.
     pub fn total(&self) -> u64 {
         self.stages.last().map_or(0, |stage| stage.0)
     }
 
-    /// How many stages there are.
+    /// Number of stages.
     pub fn stages(&self) -> usize {
         self.stages.len()
     }
 
-    /// The stage of a step, from 0; `None` once the schedule is complete.
+    /// The stage of a step, counted from 0; `None` after the end of the schedule.
     pub fn at(&self, step: u64) -> Option<Stage> {
         let index = self.stages.iter().position(|stage| step < stage.0)?;
         let begin = index.checked_sub(1).map_or(0, |before| self.stages[before].0);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_that_means_nothing_is_refused() {
+    fn an_empty_or_invalid_schedule_is_refused() {
         let wrong: [&[(u64, f64)]; 7] = [
             &[],
             &[(0, 0.1)],

@@ -1,16 +1,16 @@
-//! Gradient descent with momentum, in PyTorch's order of operations.
+//! Gradient descent with momentum, with PyTorch's order of operations.
 
 use super::rounded::{add, decay, mul};
 use crate::{Error, Real};
 
-/// What SGD may be told; by default it is plain gradient descent.
+/// Options of SGD; the default is plain gradient descent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SgdOptions {
-    /// The share of the last move that is kept, from 0 to below 1.
+    /// The share of the last move that is kept, in `[0, 1)`.
     pub momentum: f64,
-    /// Nesterov's momentum, which looks ahead; needs a momentum.
+    /// True for Nesterov momentum, which needs a positive `momentum`.
     pub nesterov: bool,
-    /// The weight w of `(w/2) ||x||^2`, whose gradient joins that of f.
+    /// The weight w of `(w/2) ||x||^2`, whose gradient is added to that of f.
     pub weight_decay: f64,
 }
 
@@ -18,7 +18,7 @@ pub struct SgdOptions {
 #[derive(Debug)]
 pub(super) struct Sgd<R> {
     options: SgdOptions,
-    /// Empty without momentum.
+    /// The momentum buffer; empty without momentum.
     pub(super) buffer: Vec<R>,
 }
 
@@ -28,12 +28,12 @@ impl<R: Real> Sgd<R> {
         share("momentum", momentum)?;
         not_negative("weight_decay", weight_decay)?;
         if nesterov && momentum == 0.0 {
-            return Err(Error::Setting { name: "momentum", value: momentum, want: "positive for Nesterov's" });
+            return Err(Error::Setting { name: "momentum", value: momentum, want: "positive for Nesterov momentum" });
         }
         Ok(Self { options, buffer: vec![R::default(); if momentum == 0.0 { 0 } else { dim }] })
     }
 
-    /// Moves x; `g` is overwritten. `age` counts the steps since the momentum started.
+    /// Moves x and overwrites `g`. `age` is the number of steps since the momentum was reset.
     pub(super) fn update(&mut self, x: &mut [R], g: &mut [R], rate: f64, age: u64) {
         assert_eq!(x.len(), g.len());
         decay(g, self.options.weight_decay, x);
@@ -44,7 +44,7 @@ impl<R: Real> Sgd<R> {
         x.iter_mut().zip(g).for_each(|(x, g)| *x = add(*x, mul(step, *g)));
     }
 
-    /// The gradient joins the momentum, and is replaced by what x should follow.
+    /// Adds the gradient to the momentum buffer and replaces `g` by the update direction.
     fn push(&mut self, g: &mut [R], age: u64) {
         assert_eq!(self.buffer.len(), g.len());
         let m = R::from_f64(self.options.momentum);
@@ -61,7 +61,7 @@ impl<R: Real> Sgd<R> {
     }
 }
 
-/// Refuses what is not in `[0, 1)`.
+/// Refuses numbers outside `[0, 1)`.
 pub(super) fn share(name: &'static str, value: f64) -> Result<(), Error> {
     let fine = (0.0..1.0).contains(&value);
     if fine { Ok(()) } else { Err(Error::Setting { name, value, want: "at least 0 and below 1" }) }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn weight_decay_adds_to_the_gradient() {
-        // g = (1 + 1/2) x, so x falls to a quarter.
+        // g = (1 + 1/2) x, so each step divides x by 4.
         assert_eq!(three(SgdOptions { weight_decay: 0.5, ..Default::default() }), [2.0, 0.5, 0.125]);
     }
 
@@ -121,6 +121,6 @@ mod tests {
             assert!(Sgd::<f32>::new(SgdOptions { weight_decay, ..Default::default() }, 1).is_err());
         }
         let error = Sgd::<f32>::new(SgdOptions { nesterov: true, ..Default::default() }, 1).unwrap_err();
-        assert_eq!(error.to_string(), "momentum = 0 is not allowed: it must be positive for Nesterov's");
+        assert_eq!(error.to_string(), "momentum = 0 is not allowed: it must be positive for Nesterov momentum");
     }
 }

@@ -6,7 +6,7 @@ use crate::formula::FormulaGame;
 use crate::zoo::{Instance, ZooEntry};
 use crate::{Constants, Error, estimate};
 
-/// Points sampled where constants are not known.
+/// Number of points sampled to estimate unknown constants.
 const SAMPLES: u64 = 20;
 
 type Maker = dyn Fn() -> Result<Instance, Error> + Send + Sync;
@@ -15,10 +15,10 @@ type Maker = dyn Fn() -> Result<Instance, Error> + Send + Sync;
 pub struct BenchmarkGame {
     /// The name in tables.
     pub name: String,
-    /// What it is an instance of: benchmarks of one family are summed up by medians.
+    /// The family it is an instance of; tables report medians per family.
     pub family: String,
     make: Box<Maker>,
-    /// Sampled once, however many methods ask.
+    /// Estimated constants; sampled once for all methods.
     sampled: OnceLock<Constants>,
 }
 
@@ -35,7 +35,7 @@ impl From<&'static ZooEntry> for BenchmarkGame {
 }
 
 impl BenchmarkGame {
-    /// A game of that name, made by that function, which gives the same game each time.
+    /// A benchmark with a name and a family; the function must make the same game each time.
     pub fn new(
         name: impl Into<String>,
         family: impl Into<String>,
@@ -48,19 +48,19 @@ impl BenchmarkGame {
     pub fn formula(name: impl Into<String>, game: FormulaGame) -> Self {
         let (name, game) = (name.into(), Mutex::new(game));
         Self::new(name.clone(), name, move || {
-            // A poisoned lock still holds a whole game: nothing writes to it.
+            // A poisoned lock still holds a valid game: nothing writes to it.
             let game = game.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (start, constants) = (game.start(), game.constants());
             Ok(Instance { game: Box::new(game), start, constants, answers: Vec::new() })
         })
     }
 
-    /// A fresh game.
+    /// Makes a new copy of the game.
     pub fn make(&self) -> Result<Instance, Error> {
         (self.make)()
     }
 
-    /// The game's own constants; where it states none and they are needed, constants estimated by sampling.
+    /// The game's own constants; if it states none and they are needed, constants estimated by sampling.
     pub(super) fn constants(&self, needed: bool, seed: u64) -> Result<Option<Constants>, Error> {
         let mut instance = self.make()?;
         if instance.constants.is_some() || !needed {

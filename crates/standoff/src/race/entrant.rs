@@ -1,24 +1,25 @@
-//! The methods that take part in a race: those of the table, and those of your own.
+//! Methods that take part in a race: built-in methods and your own.
 
 use crate::methods::{MethodInfo, NamedParameters};
 use crate::{Constants, Error, Game, Goal, Method};
 
-/// A game as races see it: of any type, made for one run.
+/// The type of games in races, so that games of any type can be raced.
 pub type BoxedGame = Box<dyn Game<Real = f64> + Send>;
 
 type Builder = dyn Fn(&BoxedGame, Option<Constants>, Goal) -> Result<Box<dyn Method<BoxedGame>>, Error> + Send + Sync;
 
-/// A method that takes part in a race. A row of the table converts into one; [`Entrant::own`] is for a method of your own.
+/// A method that takes part in a race. Converts from a row of the table of methods; use [`Entrant::own`] for a method
+/// of your own.
 pub struct Entrant {
     /// The name in tables.
     pub name: &'static str,
-    /// Whether it needs the constants of the game. Where a game states none they are estimated.
+    /// True if it needs the constants of the game. They are estimated for games that state none.
     pub needs_constants: bool,
-    /// Whether it needs them when the gradients are noisy.
+    /// True if it needs them when the gradients are noisy.
     pub needs_constants_in_noise: bool,
-    /// Whether it depends on eps. Where it does not, one run serves every accuracy.
+    /// True if its iterates depend on eps. If not, one run gives the result for every accuracy.
     pub eps_matters: bool,
-    /// Whether a noisy gradient in x is allowed.
+    /// True if it works with a noisy gradient in x.
     pub noise: bool,
     build: Box<Builder>,
 }
@@ -45,8 +46,8 @@ impl From<&'static MethodInfo> for Entrant {
 }
 
 impl Entrant {
-    /// A method of your own, built for each run by that function. It is taken to need no constants and exact gradients, and to depend on
-    /// eps; change the fields where that is wrong.
+    /// A method of your own; the function builds it for each run. By default it needs no constants, needs exact
+    /// gradients, and depends on eps; change the fields if that is wrong.
     pub fn own(
         name: &'static str,
         build: impl Fn(&BoxedGame, Option<Constants>, Goal) -> Result<Box<dyn Method<BoxedGame>>, Error>
@@ -58,7 +59,7 @@ impl Entrant {
         Self { name, needs_constants: false, needs_constants_in_noise: false, eps_matters: true, noise: false, build }
     }
 
-    /// The method, ready for a game.
+    /// Builds the method for a game.
     pub(super) fn build(
         &self,
         game: &BoxedGame,

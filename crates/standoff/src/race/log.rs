@@ -1,37 +1,38 @@
-//! What a race keeps of a run: when each accuracy was first proven, the curve for the plot, and windows of the gap.
+//! Summary of a run in bounded memory: the first proof of each accuracy, the curve for the plot, and windows of the
+//! gap.
 
 use super::Curve;
 use crate::{Observer, Record, StopReason};
 
-/// A new point of the curve is this much below the last one: 300 points for four decades.
+/// A new point of the curve is at most this times the last one: 300 points for four decades.
 const STEP: f64 = 0.97;
-/// Most windows; when they are full, pairs of them become one.
+/// Limit of windows; when it is reached, pairs of windows are merged.
 const WINDOWS: usize = 1024;
 
-/// The gap over a stretch of the run.
+/// The gap over a part of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Window {
-    /// Gradients at its end.
+    /// Number of gradients at its end.
     pub(super) gradients: u64,
     /// The smallest gap in it.
     pub(super) lowest: f64,
-    /// The largest.
+    /// The largest gap in it.
     pub(super) highest: f64,
 }
 
-/// Listens to a run, in bounded memory.
+/// Observer that summarises a run in bounded memory.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
-    /// The accuracies asked for, and the first record that proved each.
+    /// The requested accuracies, and the first record that proved each.
     pub(super) reached: Vec<(f64, Option<Record>)>,
     /// The best record so far.
     pub(super) best: Option<Record>,
     /// The last record.
     pub(super) last: Option<Record>,
-    /// Gradients and best gap so far, thinned.
+    /// Numbers of gradients and the best gap so far, thinned.
     curve: Curve,
     windows: Vec<Window>,
-    /// Records per window.
+    /// Number of records per window.
     stride: u64,
     seen: u64,
 }
@@ -53,7 +54,7 @@ impl Log {
         &self.windows
     }
 
-    /// The best gap against gradients; ends where the run ended, also when nothing improved for long.
+    /// The best gap against the number of gradients, up to the end of the run.
     pub(super) fn curve(mut self) -> Curve {
         if let (Some(last), Some(best)) = (self.last, self.best) {
             let end = (last.calls.gradients(), best.certificate.epsilon());
@@ -65,7 +66,7 @@ impl Log {
     }
 
     fn improve(&mut self, record: &Record, gap: f64) {
-        // A NaN is never an improvement.
+        // NaN is never an improvement.
         if !self.best.is_none_or(|b| gap < b.certificate.epsilon()) {
             return;
         }
@@ -93,7 +94,7 @@ impl Log {
         self.seen += 1;
     }
 
-    /// Two windows become one. `WINDOWS` is even, so that the next record still opens a window.
+    /// Merges pairs of windows. `WINDOWS` is even, so the next record still opens a window.
     fn halve(&mut self) {
         for i in 0..WINDOWS / 2 {
             let (a, b) = (self.windows[2 * i], self.windows[2 * i + 1]);

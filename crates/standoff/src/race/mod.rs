@@ -1,7 +1,7 @@
-//! Methods against each other: the same games, the same accuracies, the same budget of gradients.
+//! Races: methods compared on the same games, accuracies and gradient limits.
 //!
-//! A [`Trial`] is one method on one game. Trials share nothing, so a caller may run them in any order and on any number of
-//! threads and gets the same numbers, the seconds aside. Nothing here starts a thread.
+//! A [`Trial`] is one method on one game. Trials share nothing, so a caller may run them in any order and on any number
+//! of threads and gets the same numbers, except for the seconds. This module starts no threads.
 
 mod benchmark;
 mod entrant;

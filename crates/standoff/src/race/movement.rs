@@ -1,30 +1,30 @@
-//! How the pair moves while a method runs: what tells walking on from walking in circles.
+//! Movement of the pair during a run, to distinguish progress from cycling.
 
 use crate::method::{Method, Visitor};
 use crate::{Game, Oracle, Point, StopReason};
 
-/// How the pair moved in a stretch of the run.
+/// Movement of the pair in one segment of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Stretch {
-    /// The length of the way.
+    /// The length of the path.
     pub(super) path: f64,
-    /// The farthest that the way led from where the stretch began.
+    /// The largest distance from the first point of the segment.
     pub(super) far: f64,
 }
 
-/// How the pair moved. The run is cut into stretches twice as long as the one before, as in Brent's search for cycles, so that
-/// the last whole stretch sees any cycle that has gone round a few times.
+/// Movement of the pair over the run. Each segment is twice as long as the one before, as in Brent's cycle detection,
+/// so the last complete segment covers any cycle that was repeated a few times.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Movement {
-    /// The last stretch that was completed.
+    /// The last complete segment.
     pub(super) last: Stretch,
-    /// The one that the run ended in.
+    /// The segment in which the run ended.
     pub(super) current: Stretch,
-    /// How far the end is from the start, in units of one plus the length of the start.
+    /// Distance of the end from the start, in units of one plus the length of the start.
     pub(super) away: f64,
 }
 
-/// A method that is watched on its way.
+/// A method whose movement is recorded.
 pub(super) struct Watched<'m, G: Game> {
     method: Box<dyn Method<G> + 'm>,
     movement: Movement,

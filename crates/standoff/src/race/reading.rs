@@ -1,33 +1,34 @@
-//! How an entry ended, read from its trace: a method that ran out of gradients may have been on its way, in circles, or running off.
+//! Classification of how a trial ended, from its trace: a method that reached the gradient limit may have been
+//! converging, cycling or diverging.
 
 use super::log::Window;
 use super::movement::{Movement, Stretch};
 use crate::{Diagnosis, Error, StopReason};
 
-/// How an entry ended.
+/// Outcome of a trial at one accuracy.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Ending {
     /// The accuracy was proven.
     Converged,
-    /// The budget ran out while the gap was still falling, or the pair still on its way.
+    /// The gradient limit was reached while the gap was still decreasing or the pair still moving on.
     Budget,
-    /// The gap no longer falls and the pair goes round and round.
+    /// The gap no longer decreases and the pair moves in a cycle.
     Cycled,
-    /// The gap grows, the pair runs away, or something stopped being finite.
+    /// The gap grows, the pair moves far away, or a number became non-finite.
     Diverged,
-    /// The gap has come down to what the noise allows.
+    /// The gap has reached the level of the noise.
     Noise,
-    /// The method itself could not go on.
+    /// The method could not continue.
     Stalled(Diagnosis),
-    /// Ended from outside: interrupted, or out of time.
+    /// The run was interrupted, or the time limit was reached.
     Stopped(StopReason),
-    /// The method cannot be used here.
+    /// The method refused the game.
     Refused(Error),
 }
 
 impl Ending {
-    /// The word in tables and files.
+    /// The name in tables and files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Converged => "converged",
@@ -41,14 +42,14 @@ impl Ending {
         }
     }
 
-    /// What that means, in a sentence.
+    /// The meaning as one sentence.
     pub fn meaning(&self) -> String {
         match self {
             Self::Converged => "both players are proven unable to gain more than eps".to_owned(),
-            Self::Budget => "out of gradients, still on its way".to_owned(),
-            Self::Cycled => "the gap no longer falls, the players chase each other in circles".to_owned(),
-            Self::Diverged => "the gap grows, or something stopped being finite".to_owned(),
-            Self::Noise => "the gap is down to what the noise allows".to_owned(),
+            Self::Budget => "the gradient limit was reached while the gap was still decreasing".to_owned(),
+            Self::Cycled => "the gap no longer decreases and the pair moves in a cycle".to_owned(),
+            Self::Diverged => "the gap grows, or a number became non-finite".to_owned(),
+            Self::Noise => "the gap has reached the level of the noise".to_owned(),
             Self::Stalled(diagnosis) => StopReason::Stalled(*diagnosis).advice().to_owned(),
             Self::Stopped(reason) => reason.advice().to_owned(),
             Self::Refused(error) => error.to_string(),
@@ -56,17 +57,18 @@ impl Ending {
     }
 }
 
-/// "Still falling": the second half of the run brought the best gap below this part of the first half's. A method of rate
-/// `eps^-6` halves its budget's worth to 0.89.
+/// "Decreasing": the best gap of the second half of the run is below this share of the first half's. For a method of
+/// rate `eps^-6`, doubling the gradients reduces the gap to a share of 0.89.
 const FALLING: f64 = 0.95;
-/// "Growing": everything in the last quarter is this many times above everything in the second.
+/// "Growing": all gaps in the last quarter are at least this many times those in the second quarter.
 const GROWING: f64 = 2.0;
-/// "Ran away": this far from the start, in units of one plus the length of the start.
+/// "Diverged": this far from the start, in units of one plus the length of the start.
 const AWAY: f64 = 1e4;
-/// "In circles": the way is this many times as long as it led away. One lap is about three.
+/// "Cycling": the path is this many times as long as the largest distance from its first point. One round of a circle
+/// has a ratio of about three.
 const LAPS: f64 = 10.0;
 
-/// What a run that did not converge was doing when it ended.
+/// Classifies a run that did not converge.
 pub(super) fn read(reason: StopReason, windows: &[Window], movement: &Movement, noisy: bool) -> Ending {
     match reason {
         StopReason::Converged => return Ending::Converged,
@@ -78,7 +80,7 @@ pub(super) fn read(reason: StopReason, windows: &[Window], movement: &Movement, 
     let end = windows.last().map_or(0, |w| w.gradients);
     let quarter = |k| Quarter::of(windows, end, k);
     let [first, second, third, last] = [quarter(0), quarter(1), quarter(2), quarter(3)];
-    // Among noisy pairs the best gets better by luck alone: there the level tells, not the lowest.
+    // With noise the best gap improves by chance, so compare levels instead of minima.
     let falling = if noisy {
         last.level < FALLING * second.level
     } else {
@@ -103,11 +105,11 @@ pub(super) fn read(reason: StopReason, windows: &[Window], movement: &Movement, 
     Ending::Budget
 }
 
-/// The gap over a quarter of the run, counted in gradients.
+/// The gap over a quarter of the run, by number of gradients.
 struct Quarter {
     lowest: f64,
     highest: f64,
-    /// The geometric mean of the windows' lowest.
+    /// The geometric mean of the windows' smallest gaps.
     level: f64,
 }
 
@@ -132,7 +134,7 @@ impl Quarter {
 mod tests {
     use super::*;
 
-    /// The windows of a gap given as a function of the gradients.
+    /// The windows of a gap given as a function of the number of gradients.
     fn windows(gap: impl Fn(f64) -> f64) -> Vec<Window> {
         (1..=1000)
             .map(|k| (k * 100, gap(k as f64)))
@@ -153,7 +155,7 @@ mod tests {
     fn a_falling_gap_means_that_the_budget_was_too_small() {
         assert_eq!(ending(|k| 1.0 / k, STRAIGHT), Ending::Budget);
         assert_eq!(ending(|k| k.powf(-1.0 / 6.0), STRAIGHT), Ending::Budget);
-        // A spiral that contracts, however often it goes round.
+        // A contracting spiral, after many rounds.
         assert_eq!(ending(|k| (-0.01 * k).exp() * (2.0 + k.sin()), ROUND), Ending::Budget);
     }
 
@@ -166,7 +168,7 @@ mod tests {
     fn circles_without_progress_are_a_cycle() {
         assert_eq!(ending(|k| 2.0 + k.sin(), ROUND), Ending::Cycled);
         assert_eq!(ending(|_| 0.5, ROUND), Ending::Cycled);
-        // A start that was better than anything since.
+        // The start was better than all later pairs.
         assert_eq!(ending(|k| if k < 10.0 { 0.01 } else { 1.0 + 0.3 * k.sin() }, ROUND), Ending::Cycled);
     }
 

@@ -1,14 +1,14 @@
-//! Who runs: methods by name, games from the zoo or from elsewhere, families by seeds.
+//! Selection of methods by name, games by name or file, and families by seeds.
 
 use super::{BenchmarkGame, Entrant};
 use crate::error::nearest;
 use crate::methods::{METHODS, MethodInfo};
 use crate::{Error, zoo};
 
-/// Stands for everything there is.
+/// The name that selects everything.
 const ALL: &str = "all";
 
-/// The methods of these names, in the order of the table of methods.
+/// The methods with these names, in the order of the table of methods.
 pub fn methods(names: &[String]) -> Result<Vec<Entrant>, Error> {
     for name in names.iter().filter(|n| *n != ALL) {
         MethodInfo::find(name)?;
@@ -17,7 +17,7 @@ pub fn methods(names: &[String]) -> Result<Vec<Entrant>, Error> {
     Ok(METHODS.iter().filter(asked).map(Entrant::from).collect())
 }
 
-/// Games of the zoo by name, each once; `other` is asked for what is not there, such as files.
+/// Games of the zoo by name, without duplicates; `other` resolves names that are not in the zoo, such as files.
 pub fn games<E: From<Error>>(
     names: &[String],
     other: impl Fn(&str) -> Result<Option<BenchmarkGame>, E>,
@@ -40,7 +40,7 @@ pub fn games<E: From<Error>>(
     Ok(benchmarks)
 }
 
-/// Families by `NAME:SEEDS`, where the seeds are `7` or `1-5`; `all:1-3` takes every family.
+/// Families by `NAME:SEEDS`, where the seeds are `7` or `1-5`; `all:1-3` selects every family.
 pub fn families(specs: &[String]) -> Result<Vec<BenchmarkGame>, Error> {
     let mut benchmarks = Vec::new();
     for spec in specs {
@@ -75,13 +75,13 @@ fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str> + C
     Error::Race(format!("no {what} `{name}`{hint} (there are {list})"))
 }
 
-/// Accuracies, largest first and each once.
+/// Sorts accuracies in decreasing order and removes duplicates.
 pub fn accuracies(given: &[f64]) -> Result<Vec<f64>, Error> {
     let mut eps = given.to_vec();
     eps.sort_by(|a, b| b.total_cmp(a));
     eps.dedup();
     if eps.is_empty() {
-        return Err(Error::Race("no accuracy is given, want some such as 1e-1 and 1e-2".into()));
+        return Err(Error::Race("no accuracy is given; give at least one, such as 1e-2".into()));
     }
     Ok(eps)
 }

@@ -1,15 +1,15 @@
-//! The slope of a cloud of points in log-log: the exponent of a measured rate.
+//! Least-squares slope in log-log coordinates: the exponent of a measured rate.
 
-/// A power law `count = e^intercept * (1/eps)^slope`, fitted.
+/// A fitted power law `count = e^intercept * (1/eps)^slope`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
     /// The exponent.
     pub slope: f64,
-    /// The logarithm of the count at `eps = 1`.
+    /// The natural logarithm of the count at `eps = 1`.
     pub intercept: f64,
     /// The root of the mean squared residual, in natural logarithms: 0.1 is about ten percent.
     pub residual: f64,
-    /// Points fitted.
+    /// Number of points fitted.
     pub points: usize,
 }
 
@@ -20,7 +20,8 @@ impl Slope {
     }
 }
 
-/// Least squares through `(ln 1/eps, ln count)`. `None` with fewer than two different accuracies, or counts that are not positive.
+/// Least-squares fit of `(ln 1/eps, ln count)`. `None` for fewer than two different accuracies, or counts that are not
+/// positive.
 pub fn fit(points: &[(f64, f64)]) -> Option<Slope> {
     let logs: Vec<(f64, f64)> = points.iter().map(|(eps, count)| (-eps.ln(), count.ln())).collect();
     if logs.is_empty() || logs.iter().any(|(u, v)| !(u.is_finite() && v.is_finite())) {

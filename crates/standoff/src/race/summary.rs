@@ -1,28 +1,29 @@
-//! Who won: counts of wins and near-wins, and medians over the instances of a family.
+//! Summary of a race: wins and near-wins per method, and medians over the instances of a family.
 
 use super::TrialResult;
 
-/// Near enough to the winner to be a good choice.
+/// A trial is near the winner if it needs at most this many times its gradients.
 const NEAR: f64 = 2.0;
 
-/// A method over all games and accuracies.
+/// Totals of a method over all games and accuracies.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     /// The method.
     pub method: &'static str,
-    /// Entries: games times accuracies.
+    /// Number of entries: games times accuracies.
     pub entries: usize,
-    /// Those that converged.
+    /// Number of entries that converged.
     pub solved: usize,
-    /// Those in which nobody needed fewer gradients.
+    /// Number of entries in which no other method needed fewer gradients.
     pub won: usize,
-    /// Those within twice the gradients of the winner, wins included.
+    /// Number of entries within twice the gradients of the winner, including wins.
     pub near: usize,
-    /// The median of its gradients over the winner's, failures counting as infinite; `None` when the median is a failure.
+    /// The median of its gradients divided by the winner's, with failures as infinite; `None` if the median is a
+    /// failure.
     pub ratio: Option<f64>,
 }
 
-/// A method on the instances of a family, at one accuracy.
+/// Result of a method on the instances of a family, at one accuracy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The family.
@@ -31,24 +32,24 @@ pub struct Row {
     pub method: &'static str,
     /// The accuracy.
     pub eps: f64,
-    /// Instances.
+    /// Number of instances.
     pub entries: usize,
-    /// Instances that converged.
+    /// Number of instances that converged.
     pub solved: usize,
-    /// The median of the gradients, failures counting as infinite; `None` when the median is a failure.
+    /// The median of the gradients, with failures as infinite; `None` if the median is a failure.
     pub gradients: Option<f64>,
 }
 
-/// Who won.
+/// Summary of a race.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
-    /// One line per method, in the order in which they were raced.
+    /// One line per method, in the order of the race.
     pub standings: Vec<Standing>,
     /// One line per family, method and accuracy, in that order.
     pub rows: Vec<Row>,
 }
 
-/// Sums up the results of a race, all of which have the same accuracies.
+/// Summarises the results of a race, all of which have the same accuracies.
 pub fn summarise(results: &[TrialResult]) -> Summary {
     let methods = distinct(results.iter().map(|l| l.method));
     let families = distinct(results.iter().map(|l| l.family.as_str()));
@@ -80,7 +81,7 @@ fn standing(method: &'static str, results: &[TrialResult]) -> Standing {
         let rivals: Vec<&TrialResult> = results.iter().filter(|l| l.game == result.game).collect();
         for (k, score) in result.scores.iter().enumerate() {
             let best = rivals.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
-            // A start that already is an equilibrium costs nothing: then nobody is ahead.
+            // A start that is already an equilibrium costs 0 gradients; count it as 1, so that the ratio is 1.
             ratios.push(score.gradients().zip(best).map(|(own, best)| (own.max(1)) as f64 / best.max(1) as f64));
         }
     }
@@ -107,7 +108,7 @@ fn row(results: &[&TrialResult], column: usize) -> Row {
     }
 }
 
-/// The median, `None` counting as infinite; between two numbers their mean, `None` if one of them is.
+/// The median with `None` as infinite. Between two numbers it is their mean, or `None` if one of them is `None`.
 pub fn median(values: &[Option<f64>]) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().map(|v| v.unwrap_or(f64::INFINITY)).collect();
     sorted.sort_by(f64::total_cmp);

@@ -10,18 +10,18 @@ use super::{BenchmarkGame, Entrant};
 use crate::noise::Noisy;
 use crate::{Calls, Certificate, Constants, Error, Record, Settings, solve_with};
 
-/// What every entry gets.
+/// Rules of a race: accuracies, gradient limit, noise and seed.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// The accuracies.
     pub eps: Vec<f64>,
-    /// Gradients per entry.
+    /// Limit of gradients per run.
     pub max_gradients: u64,
-    /// The standard deviation of noise on every entry of `grad_x`; 0 for none. Measuring is exact.
+    /// Standard deviation of the noise on every entry of `grad_x`; 0 for none. Measurements are exact.
     pub noise: f64,
-    /// Where estimates and noise come from.
+    /// Seed of estimates and noise.
     pub seed: u64,
-    /// Ends everything early when set.
+    /// Flag that ends all trials early.
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
@@ -31,25 +31,25 @@ impl Default for Rules {
     }
 }
 
-/// One method on one game at one accuracy.
+/// Result of one method on one game at one accuracy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
-    /// The accuracy asked for.
+    /// The requested accuracy.
     pub eps: f64,
-    /// How it ended.
+    /// The outcome.
     pub ending: Ending,
-    /// What it cost: to the first pair that proved eps, or to the end.
+    /// Number of calls up to the first pair that proved eps, or up to the end.
     pub calls: Calls,
-    /// `f` at that pair; at the best one when eps was not reached. NaN when the method was refused.
+    /// `f` at that pair, or at the best pair if eps was not reached. NaN if the method refused the game.
     pub value: f64,
-    /// X and Y there.
+    /// Bounds of X and Y at that pair.
     pub certificate: Option<Certificate>,
-    /// Seconds the method took; measuring is not billed.
+    /// Seconds spent by the method, without measuring.
     pub seconds: f64,
 }
 
 impl Score {
-    /// Gradients, if the accuracy was reached.
+    /// Number of gradients, if the accuracy was reached.
     pub fn gradients(&self) -> Option<u64> {
         (self.ending == Ending::Converged).then(|| self.calls.gradients())
     }
@@ -59,33 +59,33 @@ impl Score {
         Self { eps, ending, calls, value, certificate: Some(certificate), seconds }
     }
 
-    /// An entry that never got under way.
+    /// The result of a run that did not start.
     fn blank(eps: f64, ending: Ending) -> Self {
         Self { eps, ending, calls: Calls::default(), value: f64::NAN, certificate: None, seconds: 0.0 }
     }
 }
 
-/// How a run went: gradients, and the best gap by then.
+/// Progress of a run: numbers of gradients and the best gap so far.
 pub type Curve = Vec<(u64, f64)>;
 
-/// One method on one game: its scores, and how the gap fell.
+/// Result of one method on one game: scores and the curve of the gap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
     /// The game.
     pub game: String,
-    /// What the game is an instance of.
+    /// The family of the game.
     pub family: String,
     /// The method.
     pub method: &'static str,
-    /// Whether the method was given constants that were estimated by sampling.
+    /// True if the method used constants that were estimated by sampling.
     pub estimated: bool,
-    /// One for each accuracy, in the order of the rules.
+    /// One score for each accuracy, in the order of the rules.
     pub scores: Vec<Score>,
-    /// The run to the smallest accuracy.
+    /// The curve of the run to the smallest accuracy.
     pub curve: Curve,
 }
 
-/// One method on one game, to be run.
+/// One method on one game, ready to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
     /// The game.
@@ -95,8 +95,8 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Runs the method to every accuracy: once where it does not look at eps, otherwise each time from the start.
-    /// An error is a game that cannot be made; a method that refuses the game is an ending.
+    /// Runs the method to every accuracy: once if it does not depend on eps, otherwise each time from the start.
+    /// Returns an error if the game cannot be made; a method that refuses the game is an outcome.
     pub fn run(&self, rules: &Rules) -> Result<TrialResult, Error> {
         let known = self.benchmark.constants(self.needs_constants(rules), rules.seed)?;
         let mut scores = Vec::with_capacity(rules.eps.len());
@@ -133,7 +133,7 @@ impl Trial<'_> {
         let mut instance = self.benchmark.make()?;
         if rules.noise != 0.0 {
             if !self.method.noise {
-                let why = "its line search, or the test it trusts, needs gradients without noise".to_owned();
+                let why = "its line search or its stopping test needs gradients without noise".to_owned();
                 return refuse(Error::Unsuitable { method: self.method.name, why });
             }
             instance.game = Box::new(Noisy::new(instance.game, rules.noise, rules.seed)?);
@@ -159,7 +159,7 @@ impl Trial<'_> {
     }
 }
 
-/// The first pair that proved eps, or the best pair at the price of the whole run.
+/// The first pair that proved eps, or the best pair with the calls of the whole run.
 fn score(eps: f64, first: Option<&Record>, log: &Log, ending: &Ending) -> Score {
     if let Some(record) = first {
         return Score::of(record, eps, Ending::Converged);

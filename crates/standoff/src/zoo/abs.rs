@@ -24,7 +24,8 @@ impl Formula for Abs {
 
 /// `f = (2y - 1) x` on `[-1, 1] x [0, 1]`: the value function is `g(x) = |x|`, the only equilibrium is `(0, 1/2)`.
 ///
-/// The example of section 4 of the paper: y's best answers at `x = 0` are all of `[0, 1]`, yet only one of them is at rest.
+/// The example of section 4 of the paper: at `x = 0` every y in `[0, 1]` is a best response, but only one of them gives
+/// an equilibrium.
 pub fn abs() -> Instance {
     let game = Plain::new(Abs, interval(-1.0, 1.0), interval(0.0, 1.0));
     Instance::new(game, &[0.9], &[1.0])

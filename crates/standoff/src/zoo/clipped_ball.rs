@@ -1,9 +1,9 @@
-//! A ball and a cube around the origin, intersected.
+//! The intersection of a ball and a cube around the origin.
 
 use crate::ConvexSet;
 use crate::ops::{self, sum_of};
 
-/// `||z|| <= radius` and `|z_i| <= side`.
+/// The set `||z|| <= radius`, `|z_i| <= side`.
 #[derive(Debug, Clone)]
 pub(super) struct ClippedBall {
     pub(super) dim: usize,
@@ -12,14 +12,14 @@ pub(super) struct ClippedBall {
 }
 
 impl ClippedBall {
-    /// `clip(t v)`, with the largest `t <= most` that stays in the ball. Exact, and nothing is sorted.
+    /// `clip(t v)` with the largest `t <= most` that stays in the ball. Exact, without sorting.
     ///
-    /// With `k` coordinates clipped, `k side^2 + t^2 (sum of the other v_i^2) = radius^2`. Counting too few of them as clipped
-    /// gives too small a `t`, so the count only grows from one round to the next, and what it ends with is right.
+    /// With `k` clipped coordinates, `k side^2 + t^2 (sum of the other v_i^2) = radius^2`. Too small a `k` gives too
+    /// small a `t`, so the count only grows from one round to the next, and its final value is correct.
     fn reach(&self, v: &mut [f64], most: f64) {
         let clip = |t: f64, e: f64| (t * e).clamp(-self.side, self.side);
         let squared = self.radius * self.radius;
-        // Infinity times 0 is NaN: without a limit on t every coordinate that is not 0 is clipped.
+        // Infinity times 0 is NaN. Without a limit on t, every non-zero coordinate is clipped.
         let end = |e: f64| if most.is_finite() { clip(most, e) } else { e.signum() * self.side * f64::from(e != 0.0) };
         if sum_of(v.len(), |i| end(v[i]).powi(2)) <= squared {
             v.iter_mut().for_each(|e| *e = end(*e));
@@ -30,7 +30,7 @@ impl ClippedBall {
         loop {
             let out = |e: f64| t * e.abs() >= self.side;
             let count = v.iter().filter(|e| out(**e)).count();
-            // NaN compares as not clipped, spoils the norm and leaves here: it stays visible in t.
+            // NaN compares as not clipped, makes the norm NaN and ends the loop: t is then NaN.
             if count <= clipped {
                 break;
             }
@@ -47,13 +47,13 @@ impl ConvexSet<f64> for ClippedBall {
         self.dim
     }
 
-    /// With the multiplier `l >= 0` of the ball, the nearest point is `clip(v / (1 + l))`.
+    /// The nearest point is `clip(v / (1 + l))`, where `l >= 0` is the multiplier of the ball.
     fn project(&self, v: &mut [f64]) {
         assert_eq!(v.len(), self.dim);
         self.reach(v, 1.0);
     }
 
-    /// With the multiplier `l >= 0` of the ball, the minimiser is `clip(-g / l)`.
+    /// The minimiser is `clip(-g / l)`, where `l >= 0` is the multiplier of the ball.
     fn minimise_linear(&self, g: &[f64], out: &mut [f64]) -> bool {
         for (o, g) in out.iter_mut().zip(g) {
             *o = -g;
@@ -69,7 +69,7 @@ impl ConvexSet<f64> for ClippedBall {
     }
 
     fn radius_around(&self, from: &[f64]) -> f64 {
-        // The farthest corner of the cube, or the farthest point of the ball, whichever is nearer.
+        // The smaller of the distances to the farthest corner of the cube and to the farthest point of the ball.
         let corner = sum_of(from.len(), |i| (from[i].abs() + self.side).powi(2)).sqrt();
         let rim = self.radius + ops::norm(from);
         if rim < corner { rim } else { corner }
@@ -101,7 +101,7 @@ mod tests {
                 let mut z = random.normals(set.dim, 1.0);
                 let shrink = (0..set.dim).fold(ops::norm(&z) / set.radius, |m: f64, i| m.max(z[i].abs() / set.side));
                 z.iter_mut().for_each(|e| *e /= shrink);
-                // <v - p, z - p> <= 0 is the projection; <v, z> >= <v, lowest> the minimiser.
+                // <v - p, z - p> <= 0 characterises the projection; <v, z> >= <v, lowest> the minimiser.
                 let angle = sum_of(set.dim, |i| (v[i] - p[i]) * (z[i] - p[i]));
                 assert!(angle <= 1e-12 && ops::dot(&v, &z) >= ops::dot(&v, &lowest) - 1e-12, "{set:?} {v:?}");
             }

@@ -1,12 +1,13 @@
 //! `cos(x + w) + x^2/20` on `[0, 4]`, summed over coordinates: the value function of the random PL games.
 //!
-//! For `w` in `[0.2, 1]` the slope is negative at 0, positive at 4, and changes sign once between: not convex, yet one stationary point.
+//! For `w` in `[0.2, 1]` the slope is negative at 0, positive at 4, and changes sign once in between: it is not convex,
+//! but has one stationary point.
 
 use super::random::Random;
 
-/// x lives in `[0, SIDE]` in every coordinate.
+/// Every coordinate of x is in `[0, SIDE]`.
 pub(super) const SIDE: f64 = 4.0;
-/// The largest slope and the largest curvature of one term.
+/// Bounds of the slope and of the curvature of one term.
 pub(super) const SLOPE: f64 = 1.4;
 pub(super) const CURVATURE: f64 = 1.1;
 

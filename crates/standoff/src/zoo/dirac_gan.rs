@@ -1,10 +1,10 @@
-//! `dirac-gan`: the smallest generative adversarial network, a point that learns to sit on another.
+//! `dirac-gan`: the smallest generative adversarial network; the generator is a single point.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval};
 use crate::Constants;
 
-/// Both players live in `[-SIDE, SIDE]`.
+/// Both players are in `[-SIDE, SIDE]`.
 const SIDE: f64 = 4.0;
 
 struct DiracGan;
@@ -35,8 +35,9 @@ impl Formula for DiracGan {
 
 /// `f = log 2 - log(1 + exp(-xy))` on `[-4, 4]^2` (Mescheder, Geiger and Nowozin 2018), concave in y.
 ///
-/// x is where the generator puts its mass, the data sit at 0, y is the slope of the discriminator. The only equilibrium is `(0, 0)`; on
-/// the plane, where the game is usually stated, y's best answer to `x != 0` would be infinite, hence the box.
+/// x is the position of the generator's mass, the data is at 0, and y is the slope of the discriminator. The only
+/// equilibrium is `(0, 0)`. On the whole plane, where the game is usually stated, y's best response to `x != 0` would
+/// be infinite, hence the box.
 pub fn dirac_gan() -> Instance {
     let game = Plain::new(DiracGan, interval(-SIDE, SIDE), interval(-SIDE, SIDE));
     Instance::new(game, &[1.0], &[1.0])
@@ -45,7 +46,7 @@ pub fn dirac_gan() -> Instance {
             l12: 1.1,                // |s - xy s(1 - s)|, largest at xy = -2.4
             l22: 0.25 * SIDE * SIDE,
             delta_g: Some(std::f64::consts::LN_2 - softplus(-SIDE)),
-            delta: Some(SIDE * SIDE), // f ranges over exactly that much
+            delta: Some(SIDE * SIDE), // the range of f
             g_max: Some(0.5 * SIDE),
             radius_x: Some(SIDE),
             radius_y: Some(SIDE),

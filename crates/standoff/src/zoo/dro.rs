@@ -1,4 +1,4 @@
-//! `dro`: distributionally robust classification, the learner against the weights of its samples.
+//! `dro`: distributionally robust classification, a classifier against the weights of its samples.
 
 use super::random::Random;
 use super::{Instance, at_least, linear};
@@ -6,10 +6,10 @@ use crate::ops::sum_of;
 use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set, ops};
 
-/// Weight and sharpness of the penalty `a w^2 / (1 + a w^2)`, which is not convex.
+/// Weight and sharpness of the non-convex penalty `a w^2 / (1 + a w^2)`.
 const L2: f64 = 1e-3;
 const A: f64 = 10.0;
-/// x lives in a ball of this radius.
+/// x is in a ball of this radius.
 const RADIUS: f64 = 5.0;
 
 struct Dro {
@@ -20,7 +20,7 @@ struct Dro {
     y_set: Set<f64>,
     x: Vec<f64>,
     penalty: f64,
-    /// The losses, and their derivatives by the margin.
+    /// The losses, and their derivatives with respect to the margin.
     losses: Vec<f64>,
     slopes: Vec<f64>,
     weighted: Vec<f64>,
@@ -85,8 +85,9 @@ impl Game for Dro {
 
 /// `f = sum_i y_i loss_i(x) - (l1/2)||n y - 1||^2 + l2 sum_j a x_j^2/(1 + a x_j^2)`, y in the simplex, x in the ball of radius 5.
 ///
-/// `loss_i = 1/(1 + exp(b_i a_i'x))` on `n` normal samples in `d` dimensions, whose labels follow a hidden weight but for noise. With
-/// `l1 = 0` y puts all weight on the worst sample; with `l1 > 0` the game is strongly concave with `mu = l1 n^2`. `l2 = 1e-3`, `a = 10`.
+/// `loss_i = 1/(1 + exp(b_i a_i'x))` on `n` normal samples in `d` dimensions, whose labels are given by a hidden weight
+/// plus noise. With `l1 = 0`, y puts all weight on the worst sample; with `l1 > 0` the game is strongly concave with
+/// `mu = l1 n^2`. `l2 = 1e-3`, `a = 10`.
 pub fn dro(n: usize, d: usize, l1: f64, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     at_least("d", d, 1)?;
@@ -103,7 +104,7 @@ pub fn dro(n: usize, d: usize, l1: f64, seed: u64) -> Result<Instance, Error> {
         l12: 0.25 * linear::norm(&z),
         l22: bend,
         mu: bend,
-        delta_g: Some(0.5), // at x = 0 every loss is 1/2, and g is never negative
+        delta_g: Some(0.5), // at x = 0 every loss is 1/2, and g >= 0
         delta: Some(1.0 + 0.5 * bend * spread),
         g_max: Some((0.25 * longest + L2 * 1.125 * (A / 3.0 * d as f64).sqrt()).max(1.0)),
         radius_x: Some(RADIUS),
@@ -124,7 +125,7 @@ pub fn dro(n: usize, d: usize, l1: f64, seed: u64) -> Result<Instance, Error> {
     Ok(Instance::new(game, &vec![0.0; d], &vec![1.0 / count; n]).constants(constants))
 }
 
-/// Samples times labels: the label is the side of a hidden hyperplane, seen through noise.
+/// Samples times labels. The label is the side of a hidden hyperplane, with noise.
 fn samples(n: usize, d: usize, random: &mut Random) -> Result<Matrix, Error> {
     let hidden = random.normals(d, 1.0);
     let mut rows = Vec::with_capacity(n * d);

@@ -24,8 +24,8 @@ impl Formula for Kink {
 
 /// `f = cos(3x)/4 + y (x - 1/2)` on `[-2, 2] x [-1, 1]`, with value function `cos(3x)/4 + |x - 1/2|`.
 ///
-/// Away from `x = 1/2` the slope of the cosine, at most 3/4, cannot balance that of the absolute value, so the only
-/// equilibrium sits on the kink, at `y = (3/4) sin(3/2)`.
+/// For `x != 1/2` the slope of the cosine, at most 3/4, cannot balance that of the absolute value, so the only
+/// equilibrium is at the kink, with `y = (3/4) sin(3/2)`.
 pub fn kink() -> Instance {
     let game = Plain::new(Kink, interval(-2.0, 2.0), interval(-1.0, 1.0));
     let value = |x: f64| 0.25 * (3.0 * x).cos() + (x - 0.5).abs();

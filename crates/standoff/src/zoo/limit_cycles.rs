@@ -1,4 +1,5 @@
-//! `coupled-quartics`, `sixth-order`, `forsaken`: published games in the plane on which gradient play cycles.
+//! `coupled-quartics`, `sixth-order`, `forsaken`: published games in two variables on which gradient descent ascent
+//! cycles.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval};
@@ -31,7 +32,8 @@ impl Formula for CoupledQuartics {
 
 /// `f = (x^2 - 1)(x^2 - 9) + 10xy - (y^2 - 1)(y^2 - 9)` on `[-4, 4]^2` (Grimmer, Lu, Worah and Mirrokni 2020).
 ///
-/// Two double wells coupled bilinearly. The only equilibrium is `(0, 0)`, a local maximum for x and a local minimum for y.
+/// Two double wells with a bilinear coupling. The only equilibrium is `(0, 0)`, a local maximum for x and a local
+/// minimum for y.
 pub fn coupled_quartics() -> Instance {
     let game = Plain::new(CoupledQuartics, interval(-4.0, 4.0), interval(-4.0, 4.0));
     Instance::new(game, &[2.0], &[-2.0])
@@ -49,7 +51,7 @@ pub fn coupled_quartics() -> Instance {
 struct SixthOrder;
 
 impl SixthOrder {
-    /// `w = y - 3x + x^3/20`, the polynomial `4x^2 - w^2 - y^4/10`, and the bell that multiplies it.
+    /// `w = y - 3x + x^3/20`, the polynomial `4x^2 - w^2 - y^4/10`, and the Gaussian factor.
     fn parts(x: f64, y: f64) -> (f64, f64, f64) {
         let w = y - 3.0 * x + 0.05 * x * x * x;
         (w, 4.0 * x * x - w * w - 0.1 * y.powi(4), (-0.01 * (x * x + y * y)).exp())
@@ -75,15 +77,17 @@ impl Formula for SixthOrder {
 
 /// `f = (4x^2 - (y - 3x + x^3/20)^2 - y^4/10) exp(-(x^2 + y^2)/100)` on `[-2, 2]^2` (Wang, Zhang and Ba 2020).
 ///
-/// On this box f is strongly concave in y, its curvature between -6.6 and -1.52. `(0, 0)` minimises the value function, though x
-/// alone has a maximum there; the box adds four equilibria on its edge, at `y = 2` and, mirrored, at `y = -2`.
+/// On this box f is strongly concave in y, with curvature between -6.6 and -1.52. `(0, 0)` minimises the value
+/// function, although f is maximal in x there; the box adds four equilibria on its border, at `y = 2` and, mirrored, at
+/// `y = -2`.
 pub fn sixth_order() -> Instance {
     const EDGE: f64 = 1.396_085_698_878_596;
     let game = Plain::new(SixthOrder, interval(-2.0, 2.0), interval(-2.0, 2.0));
     let value = |x: f64, y: f64| SixthOrder.value(&[x], &[y]);
     Instance::new(game, &[1.0], &[-1.0])
         .constants(Constants {
-            // Second derivatives: the first two are largest at the origin; the rest is from a fine grid, rounded to the safe side.
+            // Second derivatives: the first two are largest at the origin; the others come from a fine grid, rounded to
+            // the safe side.
             l11: 10.0,
             l12: 6.0,
             l22: 6.6,
@@ -131,7 +135,7 @@ impl Formula for Forsaken {
 
 /// `f = x(y - 0.45) + w(x) - w(y)`, `w(t) = t^2/4 - t^4/2 + t^6/6`, on `[-1.5, 1.5]^2` (Hsieh, Mertikopoulos and Cevher 2021).
 ///
-/// The only equilibrium hides inside two limit cycles, and from this start even extragradient steps circle it for ever.
+/// The only equilibrium is inside two limit cycles. From this start even extragradient steps cycle around it forever.
 pub fn forsaken() -> Instance {
     const X: f64 = 0.078_026_668_738_460_1;
     const Y: f64 = 0.411_933_851_365_819_8;

@@ -1,4 +1,4 @@
-//! What the games need of a dense matrix: products with a vector, the spectral norm.
+//! Operations on dense matrices for the games: products with a vector and the spectral norm.
 
 use nalgebra::DMatrix;
 

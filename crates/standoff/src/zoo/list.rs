@@ -1,4 +1,4 @@
-//! The list of the zoo: every game under its name, with default parameters.
+//! The list of all games of the zoo by name, with default parameters.
 
 use super::Class::{Concave, NonConcave, Pl, StronglyConcave};
 use super::lqr::Order::{CostMinimises, PolicyMinimises};
@@ -10,18 +10,18 @@ const fn entry(name: &'static str, class: Class, make: fn() -> Instance, summary
 
 pub(super) const ALL: &[ZooEntry] = &[
     entry("abs", Concave, abs, "(2y - 1) x: the value function is |x|"),
-    entry("ramp", Concave, || sure(ramp(0.1)), "a gentle slope beside a kink: worst case of the regularised method"),
+    entry("ramp", Concave, || sure(ramp(0.1)), "a slight slope and a kink: worst case of the regularised method"),
     entry("kink", Concave, kink, "cos(3x)/4 + y (x - 1/2): a nonconvex value function with a kink"),
     entry("saddle2d", Concave, saddle2d, "the larger of two saddles: a kink along a line of negative curvature"),
-    entry("trap", StronglyConcave, trap, "equal steps for both players cycle for ever"),
+    entry("trap", StronglyConcave, trap, "equal steps for both players cycle forever"),
     entry("second-order", NonConcave, second_order, "three first-order equilibria, none of second order"),
-    entry("printed-step", StronglyConcave, || sure(printed_step(0.5)), "the printed step size oscillates for ever"),
+    entry("printed-step", StronglyConcave, || sure(printed_step(0.5)), "the printed step size oscillates forever"),
     entry("pl-line", Pl, pl_line, "the inner maximisers fill a line"),
     entry(
         "pl-ramp",
         StronglyConcave,
         || sure(pl_ramp(0.1)),
-        "a gentle slope beside a bowl: worst case of the multi-step method",
+        "a slight slope and a quadratic: worst case of the multi-step method",
     ),
     entry("pl-sine", Pl, || sure(pl_sine(10, 1)), "PL and not concave in y, 10 + 10 dimensions"),
     entry(
@@ -30,7 +30,7 @@ pub(super) const ALL: &[ZooEntry] = &[
         || sure(pl_least_squares(5, 12, 1)),
         "the inner maximisers fill a 6-dimensional subspace",
     ),
-    entry("two-sided-pl", Pl, two_sided_pl, "PL for both players, convex or concave for neither"),
+    entry("two-sided-pl", Pl, two_sided_pl, "PL for both players, but neither convex in x nor concave in y"),
     entry("robust-regression", StronglyConcave, robust_regression, "a tanh unit fitted to adversarial labels"),
     entry("quadmax", Concave, || sure(quadmax(10, 6, 1)), "the largest of 6 indefinite quadratics in 10 variables"),
     entry(
@@ -50,14 +50,19 @@ pub(super) const ALL: &[ZooEntry] = &[
         || sure(rank_deficient(6, 8, 1)),
         "a quadratic game, flat in half of y's directions",
     ),
-    entry("dro", Concave, || sure(dro(30, 5, 0.0, 1)), "robust classification: 30 samples, the worst one counts"),
+    entry("dro", Concave, || sure(dro(30, 5, 0.0, 1)), "robust classification: 30 samples, maximum of their losses"),
     entry("dro-200", Concave, || sure(dro(200, 20, 0.0, 1)), "robust classification: 200 samples in 20 dimensions"),
     entry("dro-regularised", StronglyConcave, || sure(dro(30, 5, 1.0 / 900.0, 1)), "as dro, with y held near uniform"),
     entry("dirac-gan", Concave, dirac_gan, "the smallest generative adversarial network"),
-    entry("zero-chain", Concave, || sure(zero_chain(3, 4)), "a published lower bound: one link of a chain per call"),
-    entry("coupled-quartics", NonConcave, coupled_quartics, "two double wells: gradient play cycles"),
+    entry(
+        "zero-chain",
+        Concave,
+        || sure(zero_chain(3, 4)),
+        "a published lower bound: each call activates one more variable",
+    ),
+    entry("coupled-quartics", NonConcave, coupled_quartics, "two double wells: gradient descent ascent cycles"),
     entry("sixth-order", StronglyConcave, sixth_order, "a local minimax point among equilibria on the edge"),
-    entry("forsaken", NonConcave, forsaken, "an equilibrium hidden inside limit cycles"),
+    entry("forsaken", NonConcave, forsaken, "an equilibrium inside limit cycles"),
     entry("lqr-scalar", StronglyConcave, || sure(lqr::scalar(1.0, 0.5, PolicyMinimises)), "imitate a scalar regulator"),
     entry(
         "lqr-scalar-off",
@@ -77,6 +82,6 @@ pub(super) const ALL: &[ZooEntry] = &[
         "lqr-cart-pole",
         StronglyConcave,
         || lqr::cart_pole_imitation(PolicyMinimises),
-        "imitate one who balances a pole on a cart",
+        "imitate a regulator that balances a pole on a cart",
     ),
 ];

@@ -1,4 +1,5 @@
-//! `rps`, `matrix-2x2`, `matrix`, `bilinear`: games `x'Ay`, solved by linear programming since 1951; here they punish plain gradient play.
+//! `rps`, `matrix-2x2`, `matrix`, `bilinear`: the games `x'Ay`. Linear programming solves them; plain gradient descent
+//! ascent does not.
 
 use super::plain::{Formula, Plain};
 use super::random::Random;
@@ -6,7 +7,7 @@ use super::{Instance, at_least, interval, linear, sure};
 use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set, ops};
 
-/// `x'Ay` with mixed strategies.
+/// The game `x'Ay` with mixed strategies.
 struct MatrixGame {
     a: Matrix,
     x_set: Set<f64>,
@@ -53,7 +54,7 @@ impl Game for MatrixGame {
     }
 }
 
-/// `x'Ay` on two simplices, from the first pure strategies. No answers are known of a general matrix.
+/// `x'Ay` on two simplices, from the first pure strategies. No equilibrium of a general matrix is stored.
 pub fn matrix_game(a: Matrix) -> Result<Instance, Error> {
     let (n, m) = (a.rows(), a.cols());
     let (mut x, mut y) = (vec![0.0; n], vec![0.0; m]);
@@ -76,7 +77,7 @@ pub fn matrix_game(a: Matrix) -> Result<Instance, Error> {
     Ok(Instance::new(game, &x, &y).constants(constants))
 }
 
-/// Normal payoffs, `n` by `m`.
+/// A random matrix game with `n x m` normal payoffs.
 pub fn random_matrix_game(n: usize, m: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     at_least("m", m, 1)?;
@@ -100,7 +101,7 @@ pub fn matrix_2x2() -> Instance {
     instance
 }
 
-/// The value of the game is known, so `g(x_0)` minus it is exact.
+/// The value of the game is known, so `g(x_0)` minus the value is exact.
 fn tell_delta_g(instance: &mut Instance, exact: f64) {
     if let Some(c) = instance.constants.as_mut() {
         c.delta_g = Some(exact);
@@ -125,7 +126,8 @@ impl Formula for Bilinear {
     }
 }
 
-/// `f = xy` on `[-1, 1]^2`: simultaneous gradient steps of length h lengthen `(x, y)` by `sqrt(1 + h^2)` each time.
+/// `f = xy` on `[-1, 1]^2`: every simultaneous gradient step of size h multiplies the length of `(x, y)` by `sqrt(1 +
+/// h^2)`.
 pub fn bilinear() -> Instance {
     let game = Plain::new(Bilinear, interval(-1.0, 1.0), interval(-1.0, 1.0));
     Instance::new(game, &[0.5], &[0.5])

@@ -1,7 +1,7 @@
-//! Games with known answers: what methods are tried, tested and raced on.
+//! Games with known equilibria, for testing and comparing methods.
 //!
-//! Each game states its class, its constants, a start, its equilibria and where it comes from. [`all`] lists them under their
-//! names with default parameters; the functions make any member of a family.
+//! Each game states its class, its constants, a start, its equilibria and its source. [`all`] lists them by name with
+//! default parameters; the functions make any member of a family.
 
 pub mod lqr;
 
@@ -55,21 +55,21 @@ pub use zero_chain::zero_chain;
 
 use crate::{Constants, Error, Game, Point, Set};
 
-/// What kind of function `y` maximises, for every `x`.
+/// Class of f as a function of `y`, for every `x`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Concave, not strongly. Linear counts: ask [`Game::linear_in_y`].
+    /// Concave, not strongly. Includes linear functions; see [`Game::linear_in_y`].
     Concave,
     /// Strongly concave, with modulus `mu`.
     StronglyConcave,
-    /// Polyak-Lojasiewicz with constant `mu`: not concave, or many maximisers, on all of `R^n`.
+    /// Polyak-Lojasiewicz with constant `mu`: not concave, or with many maximisers, on all of `R^n`.
     Pl,
-    /// None of these: no method here promises to finish.
+    /// None of these: no method is guaranteed to converge.
     NonConcave,
 }
 
 impl Class {
-    /// In words.
+    /// The class in words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Concave => "concave",
@@ -80,24 +80,24 @@ impl Class {
     }
 }
 
-/// A first-order Nash equilibrium that is known.
+/// A known first-order Nash equilibrium.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownEquilibrium {
     /// The pair.
     pub point: Point<f64>,
-    /// `f` there.
+    /// `f` at the pair.
     pub value: f64,
 }
 
-/// A game ready to play.
+/// A game with its start, constants and known equilibria.
 pub struct Instance {
     /// The game.
     pub game: Box<dyn Game<Real = f64> + Send>,
-    /// Where to begin; feasible.
+    /// A feasible start.
     pub start: Point<f64>,
-    /// Valid constants, where they are known: exact ones or upper bounds (lower for `mu`).
+    /// Valid constants, if known: exact ones or upper bounds (lower bounds for `mu`).
     pub constants: Option<Constants>,
-    /// Known equilibria, the one to be expected from `start` first. Empty: only the certificate judges.
+    /// Known equilibria; the first is the one expected from `start`. If empty, only the certificate decides.
     pub answers: Vec<KnownEquilibrium>,
 }
 
@@ -126,30 +126,30 @@ impl Instance {
     }
 }
 
-/// One line of the zoo's list.
+/// One entry of the list of games.
 #[derive(Debug, Clone, Copy)]
 pub struct ZooEntry {
-    /// In kebab-case.
+    /// The name, in kebab-case.
     pub name: &'static str,
-    /// In one line.
+    /// The description, in one line.
     pub summary: &'static str,
-    /// What it is in `y`.
+    /// The class of the game in `y`.
     pub class: Class,
-    /// Builds it, with default parameters where it has any.
+    /// Makes the game with default parameters.
     pub make: fn() -> Instance,
 }
 
-/// Every game, in the order of the list.
+/// All games, in the order of the list.
 pub fn all() -> &'static [ZooEntry] {
     list::ALL
 }
 
-/// The entry of a name.
+/// Finds the entry of a name.
 pub fn find(name: &str) -> Option<&'static ZooEntry> {
     all().iter().find(|e| e.name == name)
 }
 
-/// For parameters that stand in this folder and are known to be good.
+/// Unwraps the result of valid parameters in this folder.
 fn sure<T>(made: Result<T, Error>) -> T {
     made.expect("the zoo's own parameters are valid")
 }

@@ -1,4 +1,4 @@
-//! `pl-least-squares`: y fits more unknowns than equations, so its answers fill a subspace.
+//! `pl-least-squares`: y solves an underdetermined least-squares problem, so its maximisers form a subspace.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -69,8 +69,8 @@ impl Game for PlLeastSquares {
 
 /// `f = sum_i [cos(x_i + w_i) + x_i^2/20] - ||Cy - Dx||^2/2` on `[0, 4]^n x R^m`, `C` of half as many rows as columns.
 ///
-/// Concave in y and `sigma_min(C)^2`-PL, never strongly concave. `C` has full rank, so y fits exactly and the value function is
-/// the sum of cosines, with one stationary point; listed with the shortest y.
+/// Concave in y and `sigma_min(C)^2`-PL, never strongly concave. `C` has full rank, so y fits exactly and the value
+/// function is the sum of cosines, with one stationary point. The stored equilibrium has the shortest y.
 pub fn pl_least_squares(n: usize, m: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     at_least("m", m, 2)?;

@@ -1,4 +1,4 @@
-//! `pl-line`: a Polyak-Lojasiewicz game whose inner maximisers fill a line.
+//! `pl-line`: a Polyak-Lojasiewicz game whose inner maximisers form a line.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval};
@@ -9,7 +9,7 @@ const ROOT: f64 = 2.852_341_894_450_092;
 
 struct PlLine;
 
-/// How far y is from its best line `y_0 + y_1 = 2x`.
+/// Signed distance (up to a factor) of y from the line of maximisers `y_0 + y_1 = 2x`.
 fn miss(x: &[f64], y: &[f64]) -> f64 {
     y[0] + y[1] - 2.0 * x[0]
 }
@@ -35,7 +35,7 @@ impl Formula for PlLine {
 
 /// `f = -(y_0 + y_1 - 2x)^2/2 + cos x + x^2/20` on `[-4, 4] x R^2`: concave in y, but not strongly; 2-PL.
 ///
-/// The value function is `cos x + x^2/20`; equilibria at its maximiser 0 and its minimisers, with any y on the line.
+/// The value function is `cos x + x^2/20`. Its maximiser 0 and its minimisers, with any y on the line, are equilibria.
 pub fn pl_line() -> Instance {
     let game = Plain::new(PlLine, interval(-4.0, 4.0), Set::free(2));
     Instance::new(game, &[1.0], &[0.0, 0.0])

@@ -1,4 +1,4 @@
-//! `pl-ramp`: the family on which the multi-step method needs its full `eps^-2` steps.
+//! `pl-ramp`: a family on which the multi-step method needs all of its `eps^-2` steps.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, positive};
@@ -23,10 +23,10 @@ impl Formula for PlRamp {
     }
 }
 
-/// `f = 2 eps x_0 + x_1 y - y^2/2` on `[0, 1/(2 eps)] x [-1, 1] x R`, the only equilibrium at 0.
+/// `f = 2 eps x_0 + x_1 y - y^2/2` on `[0, 1/(2 eps)] x [-1, 1] x R`, with the only equilibrium at 0.
 ///
-/// The value function `2 eps x_0 + x_1^2/2` has curvature 1 along x_1, so steps of length 1 walk down the slope `1/(2 eps)` long by
-/// `2 eps` at a time. An eps-equilibrium has `x_0 <= 1/2`.
+/// The value function `2 eps x_0 + x_1^2/2` has curvature 1 along x_1, so gradient steps of size 1 move along the slope
+/// of length `1/(2 eps)` by `2 eps` each. An eps-equilibrium has `x_0 <= 1/2`.
 pub fn pl_ramp(eps: f64) -> Result<Instance, Error> {
     positive("eps", eps)?;
     let far = 0.5 / eps;

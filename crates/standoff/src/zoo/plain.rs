@@ -1,10 +1,10 @@
-//! A game given by formulas alone: no work is shared between calls at the same `x`, so none is saved.
+//! A game defined by formulas only; calls at the same `x` share no work.
 
 use crate::{Game, Need, Set};
 
-/// `f`, and its gradient in either player.
+/// A function `f` with its gradients.
 pub(super) trait Formula: Send + 'static {
-    /// Whether `f` is linear in `y`.
+    /// True if `f` is linear in `y`.
     const LINEAR_IN_Y: bool = false;
 
     /// `f(x, y)`.
@@ -17,7 +17,7 @@ pub(super) trait Formula: Send + 'static {
     fn grad_y(&self, x: &[f64], y: &[f64], out: &mut [f64]);
 }
 
-/// A formula on two sets.
+/// A formula with two sets.
 pub(super) struct Plain<F> {
     formula: F,
     x_set: Set<f64>,

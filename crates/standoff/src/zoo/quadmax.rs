@@ -1,4 +1,4 @@
-//! `quadmax` and `saddle2d`: the largest of finitely many quadratics, none of them convex.
+//! `quadmax` and `saddle2d`: the maximum of finitely many non-convex quadratics.
 
 use super::random::Random;
 use super::{Instance, at_least, linear, sure};
@@ -13,7 +13,7 @@ struct Quadratic {
 }
 
 impl Quadratic {
-    /// Symmetric with normal entries, scaled to a norm of about 2 in any dimension; `b` and `c` of about 1.
+    /// Symmetric with normal entries, scaled to a norm of about 2 in any dimension; `b` and `c` have size about 1.
     fn random(n: usize, random: &mut Random) -> Result<Self, Error> {
         let scale = 1.0 / (n as f64).sqrt();
         let g = random.normals(n * n, scale / 2.0_f64.sqrt());
@@ -21,7 +21,7 @@ impl Quadratic {
         Ok(Self { h: Matrix::new(n, n, h)?, b: random.normals(n, scale), c: random.normal() })
     }
 
-    /// Bounds on `||H||`, on the slope, and on the distance from `c`, within `radius` of 0.
+    /// Bounds of `||H||`, of the gradient, and of the distance from `c`, within `radius` of 0.
     fn bounds(&self, radius: f64) -> (f64, f64, f64) {
         let (h, b) = (linear::norm(&self.h), ops::norm(&self.b));
         (h, h * radius + b, (0.5 * h * radius + b) * radius)
@@ -35,7 +35,7 @@ struct FiniteMax {
     y_set: Set<f64>,
     /// `q_k(x)`.
     values: Vec<f64>,
-    /// `H_k x + b_k`, one after the other.
+    /// `H_k x + b_k`, concatenated.
     slopes: Vec<f64>,
 }
 
@@ -90,7 +90,7 @@ impl Game for FiniteMax {
 
 /// The largest of `m` random indefinite quadratics in `n` variables, on the ball of radius 2.
 ///
-/// Nothing is known of the equilibria: the certificate is the judge.
+/// The equilibria are unknown; only the certificate decides.
 pub fn quadmax(n: usize, m: usize, seed: u64) -> Result<Instance, Error> {
     const RADIUS: f64 = 2.0;
     at_least("n", n, 1)?;
@@ -103,12 +103,12 @@ pub fn quadmax(n: usize, m: usize, seed: u64) -> Result<Instance, Error> {
     let mut constants = finite_max_constants(&parts, RADIUS);
     let mut game = FiniteMax::new(parts, x_set)?;
     game.fix(&x, Need::Values);
-    // g is nowhere below any of the quadratics: `delta_g` holds minus the best of their lower bounds.
+    // g is at least each of the quadratics: `delta_g` holds minus the best of their lower bounds.
     constants.delta_g = constants.delta_g.map(|d| d + largest(game.values.iter().copied()));
     Ok(Instance::new(game, &x, &vec![1.0 / m as f64; m]).constants(constants))
 }
 
-/// Everything but `g(x_0)`, which `delta_g` still lacks.
+/// All constants; `delta_g` does not include `g(x_0)` yet.
 fn finite_max_constants(parts: &[Quadratic], radius: f64) -> Constants {
     let bounds: Vec<_> = parts.iter().map(|q| (q.c, q.bounds(radius))).collect();
     let lower = largest(bounds.iter().map(|(c, (_, _, spread))| c - spread));

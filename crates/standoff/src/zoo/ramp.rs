@@ -1,4 +1,4 @@
-//! `ramp`: the family on which the regularised method needs its full `eps^-3` steps.
+//! `ramp`: a family on which the regularised method needs all of its `eps^-3` steps.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval, positive};
@@ -25,10 +25,12 @@ impl Formula for Ramp {
     }
 }
 
-/// `f = 2 eps x_0 + (2y - 1) x_1` on `[0, 1/(2 eps)] x [-1, 1] x [0, 1]`, the only equilibrium at `x = 0`, `y = 1/2`.
+/// `f = 2 eps x_0 + (2y - 1) x_1` on `[0, 1/(2 eps)] x [-1, 1] x [0, 1]`, with the only equilibrium at `x = 0`, `y =
+/// 1/2`.
 ///
-/// A long gentle slope beside a kink: the kink makes the smoothed value function steep, so a step of one over its
-/// smoothness, of order `eps`, walks down the slope `1/(2 eps)` long in steps of order `eps^2`. An eps-equilibrium has `x_0 <= 1/2`.
+/// A long slight slope and a kink. The kink makes the smoothness constant of the smoothed value function of order
+/// `1/eps`, so a gradient step moves along the slope of length `1/(2 eps)` by only order `eps^2`. An eps-equilibrium
+/// has `x_0 <= 1/2`.
 pub fn ramp(eps: f64) -> Result<Instance, Error> {
     positive("eps", eps)?;
     let far = 0.5 / eps;

@@ -1,4 +1,5 @@
-//! Seeded data: the same numbers for the same seed, on every run and machine with the same `sin`, `cos` and `ln`.
+//! Seeded random data: a seed gives the same numbers on every run and every machine with the same `sin`, `cos` and
+//! `ln`.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -14,14 +15,14 @@ impl Random {
         Self { bits: ChaCha8Rng::seed_from_u64(seed) }
     }
 
-    /// Stream number `stream` of a seed: as many independent ones as there are numbers.
+    /// Stream number `stream` of a seed; different streams are independent.
     pub(crate) fn stream(seed: u64, stream: u64) -> Self {
         let mut bits = ChaCha8Rng::seed_from_u64(seed);
         bits.set_stream(stream);
         Self { bits }
     }
 
-    /// Uniform in the open interval (0, 1): 53 random bits, and half a step so that 0 cannot occur.
+    /// Uniform in the open interval (0, 1): 53 random bits, plus half a step so that 0 cannot occur.
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.bits.next_u64() >> 11) as f64 + 0.5) * (0.5_f64).powi(53)
     }
@@ -31,7 +32,8 @@ impl Random {
         lower + (upper - lower) * self.unit()
     }
 
-    /// Standard normal, by Box and Muller; the second of each pair is not used, so that every draw costs the same bits.
+    /// Standard normal by Box and Muller. The second number of each pair is discarded, so that every draw uses the same
+    /// number of bits.
     pub(crate) fn normal(&mut self) -> f64 {
         let (u, v) = (self.unit(), self.unit());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()

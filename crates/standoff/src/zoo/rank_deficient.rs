@@ -1,11 +1,11 @@
-//! `rank-deficient`: a quadratic game, indefinite in x, concave in y with a flat subspace.
+//! `rank-deficient`: a quadratic game, indefinite in x and concave in y with a flat subspace.
 
 use super::random::Random;
 use super::{Instance, at_least, linear};
 use crate::sets::Matrix;
 use crate::{Constants, Error, Game, Need, Set, ops};
 
-/// x lives in `[-1, 1]^n`, y in the ball of this radius.
+/// x is in `[-1, 1]^n`, y in the ball of this radius.
 const RADIUS: f64 = 2.0;
 
 struct RankDeficient {
@@ -67,8 +67,8 @@ impl Game for RankDeficient {
 
 /// `f = x'Hx/2 + p'x + x'By + q'y - ||Cy||^2/2` on `[-1, 1]^n` and the ball of radius 2 in `R^m`.
 ///
-/// All data normal; `H` symmetric and indefinite, `C` of half as many rows as columns, so that f is concave in y and not
-/// strongly. Nothing is known of the equilibria.
+/// All data is normal; `H` is symmetric and indefinite, and `C` has half as many rows as columns, so f is concave in y
+/// but not strongly. The equilibria are unknown.
 pub fn rank_deficient(n: usize, m: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     at_least("m", m, 2)?;
@@ -103,7 +103,7 @@ pub fn rank_deficient(n: usize, m: usize, seed: u64) -> Result<Instance, Error> 
         l11: h_norm,
         l12: b_norm,
         l22: c_norm * c_norm,
-        // y = 0 shows g >= x'Hx/2 + p'x; and g(x_0) is at most that much plus the pull.
+        // y = 0 shows g >= x'Hx/2 + p'x, and g(x_0) is at most that value plus `pull`.
         delta_g: Some(own + pull + 0.5 * h_norm * n as f64 + p_norm * root_n),
         delta: Some(2.0 * pull + 0.5 * (c_norm * RADIUS).powi(2)),
         g_max: Some((h_norm * root_n + p_norm + b_norm * RADIUS).max(1.0)),

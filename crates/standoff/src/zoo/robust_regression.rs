@@ -1,4 +1,4 @@
-//! `robust-regression`: a one-weight network fitted to labels that an adversary may move at a price.
+//! `robust-regression`: a one-weight network fitted to labels that an adversary may change at a cost.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval, sure};
@@ -7,9 +7,9 @@ use crate::{Constants, Set};
 
 /// The inputs.
 const A: [f64; 3] = [-1.0, 0.5, 2.0];
-/// The weight that made the labels.
+/// The weight that generated the labels.
 const WEIGHT: f64 = 1.5;
-/// The price of moving a label; above 1, or the adversary runs away.
+/// The cost of changing a label; it must be above 1, or the adversary's maximum is infinite.
 const PRICE: f64 = 2.0;
 
 struct RobustRegression;
@@ -44,8 +44,8 @@ impl Formula for RobustRegression {
 
 /// `f = mean_i [(tanh(a_i x) - y_i)^2/2 - (y_i - b_i)^2]` on `[-5, 5] x [-3, 3]^3`, with `b_i = tanh(1.5 a_i)`.
 ///
-/// Regression against adversarial labels. y answers `2b - tanh(ax)`, the value function is the mean of `(tanh(a_i x) - b_i)^2`, and the
-/// equilibrium recovers the weight: `x = 1.5`, `y = b`.
+/// Regression against adversarial labels. The best response is `y = 2b - tanh(ax)`, the value function is the mean of
+/// `(tanh(a_i x) - b_i)^2`, and the equilibrium recovers the weight: `x = 1.5`, `y = b`.
 pub fn robust_regression() -> Instance {
     let y_set = sure(Set::boxed(vec![-3.0; 3], vec![3.0; 3]));
     let game = Plain::new(RobustRegression, interval(-5.0, 5.0), y_set);

@@ -1,4 +1,4 @@
-//! `trap`: the game on which one step size for both players cycles for ever.
+//! `trap`: a game on which equal step sizes for both players cycle forever.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval};
@@ -22,9 +22,10 @@ impl Formula for Trap {
 
 /// `f = -x^2/2 + 1.2 x y - y^2/10` on `[-5, 5] x [-40, 40]`.
 ///
-/// y answers `6x`, so the value function is `3.1 x^2` and `(0, 0)` is the only equilibrium. But the flow
-/// `(-grad_x, grad_y)` has trace `1 - 0.2 > 0`: x's own negative curvature beats y's damping, and simultaneous, extragradient
-/// and optimistic steps of equal size cycle. Either y answers fully, or it must move more than 5 times as fast.
+/// The best response is `y = 6x`, so the value function is `3.1 x^2` and `(0, 0)` is the only equilibrium. But the flow
+/// `(-grad_x, grad_y)` has trace `1 - 0.2 > 0`: x's negative curvature is stronger than y's damping, and simultaneous,
+/// extragradient and optimistic steps of equal size cycle. y must either respond fully or move more than 5 times as
+/// fast as x.
 pub fn trap() -> Instance {
     let game = Plain::new(Trap, interval(-5.0, 5.0), interval(-40.0, 40.0));
     Instance::new(game, &[1.0], &[1.0])

@@ -1,4 +1,4 @@
-//! `two-sided-pl`: Polyak-Lojasiewicz in either player, convex or concave in neither.
+//! `two-sided-pl`: Polyak-Lojasiewicz in each player, but neither convex in x nor concave in y.
 
 use super::plain::{Formula, Plain};
 use super::{Instance, interval};
@@ -27,7 +27,8 @@ impl Formula for TwoSidedPl {
 
 /// `f = x^2 + 3 sin^2 x sin^2 y - 4y^2 - 10 sin^2 y` on `[-1, 1] x R`, the example of Yang, Kiyavash and He (2020).
 ///
-/// The only saddle is `(0, 0)`. y answers 0, so the value function is `x^2`. In y the PL constant is 1.2603 (at `x = 0`).
+/// The only saddle point is `(0, 0)`. The best response is `y = 0`, so the value function is `x^2`. In y the PL
+/// constant is 1.2603 (at `x = 0`).
 pub fn two_sided_pl() -> Instance {
     let game = Plain::new(TwoSidedPl, interval(-1.0, 1.0), Set::free(1));
     Instance::new(game, &[-1.0], &[-1.0])

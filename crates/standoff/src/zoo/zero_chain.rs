@@ -1,11 +1,12 @@
-//! `zero-chain`: a game built to be slow, on which every first-order method must walk a long chain one link per call.
+//! `zero-chain`: a lower-bound instance, on which every first-order method activates at most one variable of a long
+//! chain per call.
 
 use super::clipped_ball::ClippedBall;
 use super::{Instance, at_least};
 use crate::ops::sum_of;
 use crate::{Constants, Error, Game, Need, Set};
 
-/// 0 below 0, 1 above 1, `sin^2(pi t/2)` between.
+/// A smooth switch: 0 below 0, 1 above 1, `sin^2(pi t/2)` in between.
 fn switch(t: f64) -> f64 {
     if t <= 0.0 {
         0.0
@@ -20,7 +21,7 @@ fn switch_slope(t: f64) -> f64 {
     if t > 0.0 && t < 1.0 { std::f64::consts::FRAC_PI_2 * (std::f64::consts::PI * t).sin() } else { 0.0 * t }
 }
 
-/// A quarter of: t up to 1, constant 2 from 3 on, a parabola between; odd.
+/// A clipped odd function: a quarter of t up to 1, of the constant 2 from 3 on, with a parabola in between.
 fn feed(t: f64) -> f64 {
     let a = t.abs();
     0.25 * if a <= 1.0 {
@@ -51,7 +52,7 @@ struct ZeroChain {
     x: Vec<f64>,
     /// `s(x_i)`.
     s: Vec<f64>,
-    /// `P_(i-1) = s(x_1) .. s(x_(i-1))`, one more entry than x.
+    /// `P_(i-1) = s(x_1) .. s(x_(i-1))`; it has one more entry than x.
     before: Vec<f64>,
     /// `-4 sum s(x_i) + sum min(x_i, 0)^2 / 2`.
     own: f64,
@@ -67,7 +68,7 @@ impl ZeroChain {
         }
     }
 
-    /// `w_i = P_(i-1) (1 - s(x_i))`: only the first switch that is not fully on lets its link through.
+    /// `w_i = P_(i-1) (1 - s(x_i))`: only the first switch that is not fully on has a large weight.
     fn weight(&self, i: usize) -> f64 {
         self.before[i] * (1.0 - self.s[i])
     }
@@ -138,10 +139,10 @@ impl Game for ZeroChain {
 
 /// The lower-bound instance of Zhang and Xu (2026, eq. 5.5-5.9): `blocks` switches x in R, and as many blocks of `n` entries of y.
 ///
-/// From the origin, a method whose steps stay in the span of the gradients seen needs `blocks (n + 1)` calls before the last switch moves.
-/// Concave in y, with a 128-Lipschitz gradient, on `{||y|| <= n, |y_i| <= sqrt n}` (inside which the general formula is the
-/// one used here). With all switches on, `x >= 1`, f is flat in x: any such x with `y = 0` is an equilibrium, and the
-/// least of the value function; `x = 1` is listed.
+/// From the origin, a method whose steps stay in the span of the previous gradients needs `blocks (n + 1)` calls before
+/// the last switch moves. Concave in y, with a 128-Lipschitz gradient, on `{||y|| <= n, |y_i| <= sqrt n}` (inside which
+/// the general formula is the one used here). With all switches on, `x >= 1`, f is constant in x: any such x with `y =
+/// 0` is an equilibrium and minimises the value function; `x = 1` is the stored one.
 pub fn zero_chain(blocks: usize, n: usize) -> Result<Instance, Error> {
     at_least("blocks", blocks, 1)?;
     at_least("n", n, 2)?;

@@ -1,4 +1,4 @@
-//! Where each method converges, judged by code it does not share; and where it is known to fail.
+//! Convergence of each method, checked by independent code, and its known failures.
 
 use standoff::{Constants, Game, Need, Point, Set, Settings, StopReason, solve, zoo};
 
@@ -6,7 +6,7 @@ use super::common::Plain;
 use super::common::verify::judge;
 use super::{build, choice, instance, oracle, run};
 
-/// Runs and judges.
+/// Runs a method and verifies the result.
 fn reaches(method: &str, game: &str, eps: f64, params: &[(&str, f64)]) {
     let mut z = instance(game);
     let end = run(method, &mut z, eps, params, 300_000);
@@ -40,7 +40,7 @@ fn each_method_converges_on_the_games_its_theory_covers() {
 
 #[test]
 fn every_method_solves_a_strongly_monotone_game() {
-    // Strongly convex in x, strongly concave in y, both with modulus 1; the solution is inside.
+    // Strongly convex in x, strongly concave in y, both with modulus 1; the solution is in the interior.
     let mut game = Plain::new(
         Set::boxed(vec![-2.0; 2], vec![2.0; 2]).unwrap(),
         Set::boxed(vec![-2.0; 2], vec![2.0; 2]).unwrap(),
@@ -102,15 +102,15 @@ fn simultaneous_steps_spiral_outwards_on_a_bilinear_game() {
     for _ in 0..10_000 {
         method.advance(&mut f, &mut z).unwrap();
     }
-    assert!(norm(&z) > 0.9, "it ends on the edge of the square, not at the equilibrium: {z:?}");
+    assert!(norm(&z) > 0.9, "it ends on the border of the square, not at the equilibrium: {z:?}");
 }
 
 #[test]
-fn a_budget_is_kept_by_every_method() {
+fn every_method_keeps_the_gradient_limit() {
     for info in standoff::methods::METHODS {
         let mut game = instance("robust-regression");
         let end = run(info.name, &mut game, 1e-12, &[], 60);
-        // One step more, at most: it is asked before each.
+        // At most one step more: the limit is checked before each step.
         assert!(end.calls.gradients() <= 64, "{}: {:?}", info.name, end.calls);
         assert!(matches!(end.reason, StopReason::OracleLimit | StopReason::Stalled(_)), "{}: {end:?}", info.name);
     }

@@ -1,4 +1,4 @@
-//! FastNash: its subproblems end where they should, its weight finds itself, its slope is the one promised.
+//! FastNash: residuals of its subproblems, adaptation of its weight, and the slope of its gradient counts.
 
 use standoff::Visitor;
 use standoff::{Game, Need, Point, Set, StopReason, zoo};
@@ -9,7 +9,7 @@ use super::{build, choice, instance, oracle, run};
 
 /// The distance from `-g` to the normal cone of a box at `v`.
 fn residual(set: &Set<f64>, v: &[f64], g: &[f64]) -> f64 {
-    // A short enough step stays on the faces that hold v: what is left of it, per length, is the residual.
+    // A short enough step stays on the faces of v; its length divided by the step size is the residual.
     let t = 1e-6;
     let mut p: Vec<f64> = v.iter().zip(g).map(|(v, g)| v - t * g).collect();
     set.project(&mut p);
@@ -38,14 +38,14 @@ fn a_step_ends_with_the_residuals_that_the_proof_needs() {
             }
             let (rx, ry) = (residual(own.x_set(), &z.x, &gx), residual(own.y_set(), &z.y, &gy));
             let most_y = (0.25 * eps).min(eps * (lambda / (32.0 * m)).sqrt());
-            let rounding = 1e-9; // of the division by 1e-6
+            let rounding = 1e-9; // rounding error of the division by 1e-6
             assert!(rx <= 0.125 * eps + rounding, "eps {eps}, m {m}, step {step}: r_x = {rx}");
             assert!(ry <= most_y + rounding, "eps {eps}, m {m}, step {step}: r_y = {ry} > {most_y}");
         }
     }
 }
 
-/// Reads the weight m.
+/// Visitor that reads the weight m.
 struct Weight(f64);
 
 impl Visitor<f64> for Weight {

@@ -1,4 +1,5 @@
-//! The baselines: they converge where their theory says so, fail as they are known to, move as published, and continue bit for bit.
+//! The baselines: they converge on the games of their theory, fail on known counterexamples, follow the published
+//! updates, and continue bit for bit.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -17,7 +18,7 @@ use standoff::{AnyMethod, Constants, Error, Method, Settings, Solution, solve};
 
 type Zoo = Box<dyn standoff::Game<Real = f64> + Send>;
 
-/// The methods of this file: all but the paper's own and the default.
+/// The methods tested here: all except the paper's own and the default.
 fn baselines() -> impl Iterator<Item = &'static MethodInfo> {
     METHODS.iter().filter(|m| !["auto", "multistep", "regularised", "frank-wolfe"].contains(&m.name))
 }
@@ -30,7 +31,7 @@ fn choice(method: &str, constants: Option<Constants>, params: &[(&str, f64)]) ->
     checked(method, constants, params).expect("the method has these parameters")
 }
 
-/// As [`choice`], where the names may be refused.
+/// Same as [`choice`], but names may be refused.
 fn checked(method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> Result<AnyMethod, Error> {
     let values = params.iter().map(|(name, value)| (name.to_string(), *value)).collect();
     AnyMethod::named(method, &NamedParameters { constants, values, ..NamedParameters::default() })
@@ -43,13 +44,13 @@ fn run(method: &str, instance: &mut Instance, eps: f64, params: &[(&str, f64)], 
     solve(&mut instance.game, &instance.start, &settings).expect("the method fits the game")
 }
 
-/// Everything one could want to know of a game that has stated less.
+/// Constants of a game, with values for those it does not state.
 fn complete(constants: Option<Constants>) -> Constants {
     let c = constants.unwrap_or_default();
     Constants { g_max: c.g_max.or(Some(10.0)), ..c }
 }
 
-/// Free of limits.
+/// An oracle without limits.
 fn oracle<G: standoff::Game>(game: &mut G) -> Oracle<'_, G> {
     Oracle::new(game, Limits::default())
 }

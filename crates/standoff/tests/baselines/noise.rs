@@ -1,4 +1,4 @@
-//! Noise on `grad_x`: seeded, unbiased, and never in what is measured.
+//! Noise on `grad_x`: seeded, unbiased, and absent from measurements.
 
 use standoff::noise::Noisy;
 use standoff::{Error, Game, Need, Settings, StopReason, solve};
@@ -42,7 +42,7 @@ fn noise_has_mean_zero_and_the_deviation_asked_for() {
     }
     assert!(mean.abs() < 4.0 * sigma / (n as f64).sqrt(), "{mean}");
     assert!((square.sqrt() / sigma - 1.0).abs() < 0.03, "{}", square.sqrt());
-    assert!(game.whole() && !game.whole(), "off once, then off already");
+    assert!(game.whole() && !game.whole(), "the first call switches the noise off, the second changes nothing");
     game.grad_x(&[1.0], &mut noisy);
     assert_eq!(noisy, exact);
     game.resample(3);

@@ -1,4 +1,4 @@
-//! What the baselines refuse, and what they can do without.
+//! Inputs that the baselines refuse, and constants that they do not need.
 
 use standoff::methods::METHODS;
 use standoff::{AnyMethod, Constants, Error, Set};
@@ -10,7 +10,7 @@ fn refusal(game: &str, method: &AnyMethod) -> Option<Error> {
     method.build(&instance(game).game, 1e-2.into()).err()
 }
 
-/// By name or by value.
+/// Refusal by name or by value.
 fn refused(game: &str, method: &str, constants: Option<Constants>, params: &[(&str, f64)]) -> Option<Error> {
     checked(method, constants, params).map_or_else(Some, |method| refusal(game, &method))
 }
@@ -22,7 +22,7 @@ fn parameters_out_of_range_are_refused() {
         for (name, _) in info.params {
             for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
                 if (*name == "adaptive" || *name == "beta") && bad == 0.0 && info.name != "hibsa" {
-                    continue; // off, and no momentum
+                    continue; // 0 is valid: switched off, and no momentum
                 }
                 match refused("trap", info.name, constants, &[(name, bad)]) {
                     Some(Error::Setting { name: got, .. }) => assert_eq!(got, *name),
@@ -45,7 +45,7 @@ fn parameters_that_a_method_does_not_have_are_refused() {
 }
 
 #[test]
-fn the_table_says_who_needs_constants() {
+fn the_table_says_which_methods_need_constants() {
     for info in METHODS {
         let refused = refusal("kink", &choice(info.name, None, &[]));
         assert_eq!(matches!(refused, Some(Error::MissingConstant { .. })), info.needs_constants, "{}", info.name);

@@ -1,4 +1,4 @@
-//! Saving and restoring by a visit: the run goes on as if nothing had happened, for every method.
+//! Saving and restoring by a visitor: a restored run continues with the same bits, for every method.
 
 use std::collections::BTreeMap;
 
@@ -50,12 +50,12 @@ fn bits(z: &Point<f64>) -> Vec<u64> {
     z.x.iter().chain(&z.y).map(|v| v.to_bits()).collect()
 }
 
-/// As [`continues_as`], with the game's constants.
+/// Same as [`continues_as`], with the game's constants.
 fn continues(method: &str, game: &str, params: &[(&str, f64)], rounds: (usize, usize)) {
     continues_as(&choice(method, Some(complete(instance(game).constants)), params), game, rounds);
 }
 
-/// Runs `before` rounds, saves, and goes on for `after` rounds with the method as it is and with a fresh one that was loaded.
+/// Runs `before` rounds, saves, and runs `after` rounds both with the same method and with a new one that was loaded.
 fn continues_as(chosen: &AnyMethod, game: &str, (before, after): (usize, usize)) {
     let method = chosen.info().name;
     let (mut game, mut other_game) = (instance(game), instance(game));

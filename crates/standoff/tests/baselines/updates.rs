@@ -1,4 +1,4 @@
-//! Each update rule against its formula, written out plainly: three steps from a start where constraints bind.
+//! Each update rule against its published formula: three steps from a start with active constraints.
 
 use standoff::{Constants, Game, Point, Set};
 
@@ -59,7 +59,7 @@ pub(super) const CONSTANTS: Constants = Constants {
     estimated: false,
 };
 
-/// The smoothness L that defaults are made of.
+/// The smoothness L used by the defaults.
 const L: f64 = 2.6;
 
 /// Three rounds of the method and of its formula, which moves `(x, y)`.
@@ -174,7 +174,7 @@ fn optimistic_steps_and_negative_momentum() {
 }
 
 #[test]
-fn without_constraints_optimism_is_the_gradient_twice_less_the_last() {
+fn without_constraints_an_optimistic_step_is_twice_the_gradient_minus_the_last_one() {
     let mut game = standoff::zoo::bilinear().game;
     let h = 0.1;
     let mut method = build(&game, &choice("ogda", None, &[("step", h)]), 1e-3);

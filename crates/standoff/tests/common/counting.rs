@@ -1,18 +1,19 @@
-//! An allocator that counts, for tests that promise not to allocate. It serves the whole test binary that names this module.
-#![allow(unsafe_code, unreachable_pub)] // a global allocator cannot be written without
+//! An allocator that counts, for tests that nothing is allocated. It is used by every test binary that includes this
+//! module.
+#![allow(unsafe_code, unreachable_pub)] // a global allocator needs unsafe code
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Allocations of this thread: tests run side by side.
+    /// Allocations of this thread, because tests run in parallel.
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting.
+/// The system's allocator with a counter.
 struct Counting;
 
-// SAFETY: every call is handed on to the system's allocator as it came; counting touches no memory of its own.
+// SAFETY: every call is forwarded unchanged to the system's allocator; counting touches no memory of its own.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
@@ -30,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How often `task` asks for memory.
+/// Number of allocations made by `task`.
 pub fn allocations(task: impl FnOnce()) -> usize {
     let before = COUNT.get();
     task();

@@ -1,11 +1,11 @@
-//! Shared by the integration tests.
+//! Code shared by the integration tests.
 #![allow(dead_code, unreachable_pub)] // each test binary uses a part of this
 
 pub mod verify;
 
 use standoff::{Game, Need, Set};
 
-/// A game from three closures on (x, y): the plainest way to write one in a test.
+/// A game from three closures of (x, y).
 pub struct Plain<F, GX, GY> {
     pub x_set: Set<f64>,
     pub y_set: Set<f64>,

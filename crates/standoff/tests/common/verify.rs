@@ -1,15 +1,15 @@
-//! The independent judge: recomputes everything from the game and the point, and shares no code with the certificate.
+//! An independent verifier: recomputes everything from the game and the point, and shares no code with the certificate.
 
 use standoff::{Game, Need, Point, Set};
 
-/// What the judge found at a point.
+/// Result of verifying a point.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
-    /// An upper bound on X.
+    /// Upper bound of X.
     pub x: f64,
-    /// An upper bound on Y.
+    /// Upper bound of Y.
     pub y: f64,
-    /// How far the point is outside its sets.
+    /// Distance of the point from its sets.
     pub outside: f64,
     pub value: f64,
 }
@@ -21,7 +21,7 @@ impl Verdict {
     }
 }
 
-/// Judges a point.
+/// Verifies a point.
 pub fn judge<G: Game<Real = f64> + ?Sized>(game: &mut G, z: &Point<f64>, radius: f64) -> Verdict {
     let (mut gx, mut gy) = (vec![0.0; z.x.len()], vec![0.0; z.y.len()]);
     game.fix(&z.x, Need::Gradients);
@@ -49,7 +49,7 @@ fn strayed(set: &Set<f64>, z: &[f64]) -> f64 {
     norm(&p) / (1.0 + norm(z))
 }
 
-/// The smallest upper bound on `max { -<g, s> }` over a fine scan of the path `s(tau) = P(z - tau g) - z`.
+/// The smallest upper bound of `max { -<g, s> }` over a fine scan of the path `s(tau) = P(z - tau g) - z`.
 ///
 /// Any tau gives a bound: `-<g, s> + ||s|| (radius - ||s||) / tau`, from the multiplier `-g - s/tau` in the normal cone.
 fn gap(set: &Set<f64>, z: &[f64], g: &[f64], radius: f64) -> f64 {

@@ -20,7 +20,7 @@ F={"EXP":(mp.exp,[0.0,1e-30,-1e-10,0.1,-0.3,1.0,-1.0,10.5,-33.3,200.25,-500.5,70
 "SOFTPLUS":(lambda v: mp.log1p(mp.exp(v)),[0.0,0.1,-0.1,5.0,-5.0,40.0,-40.0,600.0,-600.0]),
 "SINH":(mp.sinh,[1e-20,0.1,-0.2,1.0,-20.0,300.0]),
 "COSH":(mp.cosh,[0.0,1e-5,0.1,-0.2,1.0,-20.0,300.0])}
-print("// Made by tests/enclosure/make.py: [argument, value, what the value lacks].")
+print("// Made by tests/enclosure/make.py: [argument, value, remainder of the value].")
 for n,(f,args) in F.items():
     args=args+[]
     rows=[]

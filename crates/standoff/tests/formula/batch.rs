@@ -1,4 +1,4 @@
-//! The table `[batch]`: what is refused, and what runs on batches.
+//! The table `[batch]`: refusals, and runs on batches.
 
 use standoff::formula::FormulaGame;
 use standoff::methods::{AnyMethod, Multistep};
@@ -15,7 +15,7 @@ fn read(objective: &str, batch: &str) -> Result<FormulaGame, String> {
 const OVER: &str = "over = [\"A\", \"b\"]\nsize = 2";
 
 #[test]
-fn objectives_that_are_linear_in_means_over_rows_are_taken() {
+fn objectives_that_are_linear_in_means_over_rows_are_accepted() {
     for objective in [
         "mean((A @ w - b)^2) - y^2",
         "0.5*mean(softplus(b * (A @ w))) + y*mean(b) - y^2 + sum(w^2)",
@@ -31,11 +31,11 @@ fn objectives_whose_batches_have_the_wrong_mean_are_refused() {
     for (objective, why) in [
         ("sum((A @ w - b)^2) - y^2", "write `N*mean(u*v)`"),
         ("(A @ w) @ b - y^2", "write `N*mean(u*v)`"),
-        ("mean((A @ w - b)^2)^2 - y^2", "other than linearly"),
-        ("sqrt(mean((A @ w - b)^2)) - y^2", "other than linearly"),
-        ("mean(b*mean(A @ w)) - y^2", "only numbers may"),
-        ("(A @ w)[0] + mean(b) - y^2", "picks among the rows"),
-        ("sum(w^2) - y^2 + 0*y", "does not take a mean"),
+        ("mean((A @ w - b)^2)^2 - y^2", "is not linear in a mean"),
+        ("sqrt(mean((A @ w - b)^2)) - y^2", "is not linear in a mean"),
+        ("mean(b*mean(A @ w)) - y^2", "only numbers are allowed"),
+        ("(A @ w)[0] + mean(b) - y^2", "applied to the rows of a batch"),
+        ("sum(w^2) - y^2 + 0*y", "has no mean over the rows"),
         ("norm(A @ w - b) - y^2", "write `N*mean(u*v)`"),
     ] {
         let error = read(objective, OVER).unwrap_err();
@@ -49,12 +49,12 @@ fn a_batch_table_is_checked() {
     for (batch, why) in [
         ("size = 2", "has no `over`"),
         ("over = \"A\"", "has no `size`"),
-        ("over = [\"A\", \"q\"]\nsize = 2", "no entry of [data]"),
+        ("over = [\"A\", \"q\"]\nsize = 2", "not an entry of [data]"),
         ("over = [\"A\", \"c\"]\nsize = 2", "the same rows"),
         ("over = [\"A\", \"b\"]\nsize = 5", "from 1 to 4"),
         ("over = [\"A\", \"b\"]\nsize = 2\nseed = 0.5", "whole number"),
         ("over = [\"A\", \"b\"]\nsize = 2\nboth = 1", "true or false"),
-        ("over = [\"A\"]\nsize = 2", "only numbers may"),
+        ("over = [\"A\"]\nsize = 2", "only numbers are allowed"),
         ("ower = [\"A\"]\nsize = 2", "did you mean `over`?"),
     ] {
         let error = read(objective, batch).unwrap_err();
@@ -78,7 +78,8 @@ fn methods_that_need_exact_gradients_refuse_batches() {
 fn a_run_on_batches_is_certified_on_all_rows() {
     let objective = "mean((A @ w - b)^2) - y^2 + 0.1*y*w[0]";
     let constants = Constants { l11: 12.0, l12: 0.1, l22: 2.0, mu: 2.0, ..Constants::default() };
-    // The noise does not vanish, so only a loose eps is met by chance; the certificate is of the whole sum all the same.
+    // The noise does not vanish, so only a loose eps is reached by chance; the certificate is of the whole sum all the
+    // same.
     let settings = Settings {
         method: Multistep { constants: Some(constants), ..Multistep::default() }.into(),
         max_gradients: 200_000,

@@ -1,4 +1,4 @@
-//! Every operator and function against central differences, in x and in y, at many points.
+//! Derivatives of every operator and function against central differences, in x and in y, at many points.
 
 use standoff::formula::FormulaGame;
 use standoff::{Game, Need, Point, Proof, certify};
@@ -153,7 +153,7 @@ fn nan_reaches_the_value_and_the_gradients() {
 }
 
 #[test]
-fn the_order_of_questions_does_not_change_the_answers() {
+fn the_order_of_calls_does_not_change_the_results() {
     let objective = "sum(v * sigmoid(B @ u)) - sum(v^2)*t + s*sin(t) + exp(s)";
     let (mut one, mut other) = (read(&around(objective)).unwrap(), read(&around(objective)).unwrap());
     let points: Vec<[f64; 4]> = (0..6).map(|i| [0.1, -0.3, 0.2 * f64::from(i % 3), 0.7]).collect();
@@ -173,7 +173,7 @@ fn the_order_of_questions_does_not_change_the_answers() {
 }
 
 #[test]
-fn negative_zero_is_another_point() {
+fn negative_zero_is_a_different_point() {
     let mut game = read(&around("1/t + s")).unwrap();
     game.fix(&[0.0; 4], Need::Values);
     assert_eq!(game.value(&[0.0; 4]), f64::INFINITY);

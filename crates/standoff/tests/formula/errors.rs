@@ -1,8 +1,8 @@
-//! Every mistake is shown where it is, with what to do about it.
+//! Every error message shows the position of the mistake and what to do.
 
 use crate::{around, refusal};
 
-/// The first line of the refusal of an objective, and the column its caret points at.
+/// The first line of the error for an objective, and the column of its caret.
 fn fault(objective: &str) -> (String, usize) {
     let message = refusal(&around(objective));
     let lines: Vec<&str> = message.lines().collect();
@@ -20,7 +20,7 @@ fn says(objective: &str, column: usize, part: &str) {
 }
 
 #[test]
-fn an_unknown_name_is_shown_with_its_neighbour() {
+fn an_unknown_name_suggests_the_nearest_one() {
     assert_eq!(
         refusal("objective = 'sum(p * sigmoid(ww))'\n[min.w]\ndim = 2\n[max.p]\ndim = 2\n"),
         "objective, column 17: unknown name `ww`; did you mean `w`?\n    sum(p * sigmoid(ww))\n                    ^"
@@ -65,7 +65,7 @@ fn a_definition_is_named_in_its_error() {
 fn brackets_and_operators_out_of_place_are_named() {
     says("s + t)", 6, "`)` closes nothing");
     says("s + t]", 6, "`]` closes nothing");
-    says("(s + t]", 7, "`]` stands where `)`");
+    says("(s + t]", 7, "got `]` where `)` is needed");
     says("s, t", 2, "`,` belongs inside a function call");
     says("(s, t)", 3, "`,` belongs inside a function call");
     says("2 s", 3, "an operator is missing before `s`; to multiply write *");
@@ -164,7 +164,7 @@ fn unknown_keys_suggest_the_nearest() {
 }
 
 #[test]
-fn wrong_types_say_what_was_wanted_and_where() {
+fn wrong_types_report_the_expected_type_and_the_position() {
     let game = |line: &str| refusal(&format!("objective = 'x*y'\n[min.x]\n[max.y]\n{line}\n"));
     assert_eq!(game("dim = 'two'"), "line 4: `max.y.dim` must be a whole number, got the string \"two\"");
     assert_eq!(game("dim = 0"), "line 4: `max.y.dim` must be a whole number from 1 to 100000000, got 0");
@@ -218,7 +218,7 @@ fn a_missing_player_is_named() {
 }
 
 #[test]
-fn toml_mistakes_keep_their_own_words_and_place() {
+fn toml_errors_keep_their_message_and_position() {
     let message = refusal("objective = 'x*y'\n[min.x\nlower = 1\n");
     assert!(message.starts_with("the game file is not valid TOML, line 2, column 7: "), "{message}");
     assert!(message.contains("\n    [min.x\n          ^"), "{message}");

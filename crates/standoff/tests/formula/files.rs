@@ -1,11 +1,11 @@
-//! Data: lists in the file, `.npy` and `.csv` files beside it.
+//! Data: lists in the file, and `.npy` and `.csv` files beside it.
 
 use standoff::formula::FormulaGame;
 use standoff::{Error, Game, Need};
 
 use crate::{read, refusal};
 
-/// A game of data `D`, whose file holds these bytes.
+/// The value of an objective with data `D` from a file with these bytes.
 fn with(name: &str, bytes: &[u8], objective: &str) -> Result<f64, Error> {
     let text = format!("objective = '{objective}'\n[min.x]\n[max.y]\n[data]\nD = {{ file = '{name}' }}\n");
     let mut asked = Vec::new();
@@ -32,7 +32,7 @@ fn header(kind: &str, fortran: &str, shape: &str) -> String {
     format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': {shape}, }}          \n")
 }
 
-/// 1 to 6 as bytes.
+/// The numbers 1 to 6 as bytes.
 fn six<const N: usize>(encode: impl Fn(u8) -> [u8; N]) -> Vec<u8> {
     (1..=6).flat_map(encode).collect()
 }
@@ -72,7 +72,7 @@ fn npy_files_of_every_kind_are_read() {
 }
 
 #[test]
-fn negative_numbers_and_booleans_survive() {
+fn negative_numbers_and_booleans_are_read() {
     let four = |kind: &str, body: &[u8]| with("D.npy", &npy(1, &header(kind, "False", "(2,)"), body), "D[0] + 10*D[1]");
     assert_eq!(four("|i1", &[0xff, 2]), Ok(19.0));
     assert_eq!(four("<i2", &[0xfe, 0xff, 2, 0]), Ok(18.0));
@@ -88,7 +88,7 @@ fn an_npy_scalar_has_no_axes() {
 }
 
 #[test]
-fn an_npy_file_that_cannot_be_used_says_why() {
+fn an_unusable_npy_file_is_refused_with_a_reason() {
     let says = |bytes: &[u8], part: &str| {
         let message = with("D.npy", bytes, "sum(D)").unwrap_err().to_string();
         assert!(message.starts_with("line 5: `data.D.file` ") && message.contains(part), "{message}");
@@ -98,7 +98,7 @@ fn an_npy_file_that_cannot_be_used_says_why() {
     says(b"\x93NUMPY", "it ends inside its header");
     says(b"\x93NUMPY\x01\x00\xff", "it ends inside its header");
     says(&npy(9, &good, &[0; 16]), "version is 9");
-    says(&npy(1, &good, &[0; 15]), "it holds 1 numbers, its header promises 2");
+    says(&npy(1, &good, &[0; 15]), "it has 1 numbers, but its header says 2");
     says(&npy(1, &header("|O", "False", "(2,)"), &[0; 16]), "kind \"|O\"");
     says(&npy(1, &header("<c16", "False", "(2,)"), &[0; 32]), "astype('float64')");
     says(&npy(1, &header("<f8", "Perhaps", "(2,)"), &[0; 16]), "fortran_order");
@@ -131,7 +131,7 @@ fn csv_files_of_every_delimiter_are_read() {
 }
 
 #[test]
-fn a_csv_file_that_cannot_be_used_says_where() {
+fn an_unusable_csv_file_is_refused_with_the_position() {
     let says = |bytes: &[u8], part: &str| {
         let message = with("D.csv", bytes, "sum(D)").unwrap_err().to_string();
         assert!(message.contains(part), "{message}");
@@ -159,7 +159,7 @@ fn files_that_are_missing_or_of_another_kind_are_named() {
 }
 
 #[test]
-fn lists_with_holes_are_refused() {
+fn lists_with_nan_or_unequal_rows_are_refused() {
     let game = |data: &str| refusal(&format!("objective = 'x*y'\n[min.x]\n[max.y]\n[data]\n{data}\n"));
     assert_eq!(game("D = [1, nan]"), "line 5: `data.D` has NaN at index 1; give a number");
     assert_eq!(game("D = [[1, 2], [3, nan]]"), "line 5: `data.D` has NaN at index [1, 1]; give a number");

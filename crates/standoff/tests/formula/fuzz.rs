@@ -1,4 +1,4 @@
-//! Whatever is read, the answer is a game or an error, never a panic.
+//! Any input gives a game or an error, never a panic.
 
 use proptest::prelude::*;
 use standoff::formula::FormulaGame;
@@ -6,7 +6,7 @@ use standoff::{Game, Need};
 
 use crate::{around, read};
 
-/// Reads an objective, and if it is one, runs it.
+/// Parses an objective and evaluates it if it is valid.
 fn exercise(objective: &str) {
     if let Ok(mut game) = read(&around(objective)) {
         let mut g = [0.0; 4];

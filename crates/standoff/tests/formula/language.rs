@@ -1,4 +1,4 @@
-//! What expressions mean: precedence, functions, shapes, names.
+//! Meaning of expressions: precedence, functions, shapes, names.
 
 use standoff::{Game, Need};
 
@@ -74,7 +74,7 @@ fn indices_and_slices_are_those_of_numpy() {
 }
 
 #[test]
-fn only_equal_parts_are_shared() {
+fn only_equal_subexpressions_are_shared() {
     means("u @ u + u @ v + v @ u + s*s + s*t + t*s + (s - t) + (t - s) + u[0] + u[1]", 14.0 + 2.8 + 0.25 - 2.0 + 3.0);
     means("sum(u[0:2]) + sum(u[1:3]) + s^3 + s^4 + 1/(1 + s) + 1/(1 + s)", 8.0 + 0.125 + 0.0625 + 4.0 / 3.0);
 }
@@ -138,7 +138,7 @@ fn a_bare_variable_is_an_objective() {
 }
 
 #[test]
-fn the_file_is_remembered() {
+fn the_parts_of_the_file_are_available() {
     let text = "name = 'saddle'\ndescription = 'x times y'\nobjective = 'sum(w) * y + b'\n[min.w]\ndim = 2\nstart = 3\n\
                 [min.b]\nlower = 1\n[max.y]\n[constants]\nL11 = 0\nL12 = 1.5\nL22 = 2\nradius_y = 3\n";
     let game = read(text).unwrap();

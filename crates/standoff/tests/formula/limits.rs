@@ -1,4 +1,4 @@
-//! Size and depth: long expressions work, and what is too much is refused, never a crash.
+//! Size and depth: long expressions work, and what exceeds a limit is refused without a crash.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Linearity in y is read off the expression.
+//! Detection of linearity in y from the expression.
 
 use standoff::Game;
 
@@ -25,7 +25,7 @@ fn affine_objectives_are_recognised() {
 }
 
 #[test]
-fn everything_else_is_not() {
+fn other_objectives_are_not_linear() {
     for objective in [
         "t^2",
         "t*t",

@@ -1,4 +1,4 @@
-//! Games as text, from the outside: what the language means, and what its errors say.
+//! Games as text, tested from outside: the meaning of the language and its error messages.
 
 mod batch;
 mod derivatives;
@@ -14,12 +14,12 @@ mod sets;
 use standoff::formula::FormulaGame;
 use standoff::{Error, Game, Need};
 
-/// A game that names no files.
+/// Parses a game without files.
 fn read(text: &str) -> Result<FormulaGame, Error> {
     FormulaGame::from_toml(text, &mut |path| Err(format!("no file {path} in this test")))
 }
 
-/// The message of a game that must be refused.
+/// The error message of a game that must be refused.
 fn refusal(text: &str) -> String {
     match read(text) {
         Ok(_) => panic!("accepted:\n{text}"),
@@ -36,7 +36,7 @@ fn around(objective: &str) -> String {
     )
 }
 
-/// The value of an objective around the names above, at s = 0.5, u = (1, 2, 3), t = -2, v = (0.1, 0.2, 0.3).
+/// The value of an objective with the names above, at s = 0.5, u = (1, 2, 3), t = -2, v = (0.1, 0.2, 0.3).
 fn value(objective: &str) -> f64 {
     let mut game = read(&around(objective)).unwrap_or_else(|e| panic!("{objective}: {e}"));
     game.fix(&[0.5, 1.0, 2.0, 3.0], Need::Values);

@@ -1,4 +1,4 @@
-//! The reference's examples are games that solve, and its error is what one sees.
+//! The examples in the reference are games that can be solved, and its error message is the real one.
 
 use standoff::{Game, Settings, StopReason, solve};
 
@@ -28,7 +28,7 @@ fn the_examples_of_the_reference_solve() {
 }
 
 #[test]
-fn the_error_of_the_reference_is_what_one_sees() {
+fn the_error_in_the_reference_is_the_real_one() {
     let message = read("objective = 'sum(p * sigmoid(ww))'\n[min.w]\n[max.p]\n").unwrap_err().to_string();
     assert_eq!(blocks("text"), [format!("{message}\n")]);
 }

@@ -1,4 +1,4 @@
-//! Sets and starts, by text.
+//! Sets and starts in game files.
 
 use standoff::formula::FormulaGame;
 use standoff::{Game, Set};
@@ -11,7 +11,7 @@ fn game(variable: &str) -> String {
     )
 }
 
-/// The set of `w` (dim 2), and where its start is.
+/// The game in which `w` (dim 2) has this set and start.
 fn set(variable: &str) -> FormulaGame {
     read(&game(&format!("dim = 2\n{variable}"))).unwrap_or_else(|e| panic!("{variable}: {e}"))
 }
@@ -101,7 +101,7 @@ fn a_start_is_a_number_a_list_data_or_the_centre() {
 }
 
 #[test]
-fn sets_that_cannot_be_are_refused_with_their_variable() {
+fn impossible_sets_are_refused_with_their_variable() {
     let says = |variable: &str, expected: &str| assert_eq!(refusal(&game(variable)), expected, "{variable}");
     for (variable, start, end) in [
         (
@@ -138,7 +138,7 @@ fn sets_that_cannot_be_are_refused_with_their_variable() {
         "line 8: `min.w.set.ball.radius` must be a number, got a vector of length 2",
     );
     says("set = { ball = 3 }", "line 8: `min.w.set.ball` must be a table of center, centre, radius, got 3");
-    says("set = 'free'\nlower = 1", "line 9: `min.w.lower` stands beside `set`; give only one of the two");
+    says("set = 'free'\nlower = 1", "line 9: `min.w.lower` cannot be combined with `set`; give only one of the two");
     says(
         "dim = 2\nlower = [1, 2, 3]",
         "line 9: `min.w.lower` is a vector of length 3, but `w` has 2 entries; give 2 numbers",

@@ -1,4 +1,4 @@
-//! Answers known from formulas and from the theory of the path.
+//! Gaps known from formulas and from the theory of the path.
 
 use super::dice::Dice;
 use super::measured;
@@ -137,7 +137,7 @@ fn a_product_lies_between_the_norm_and_the_sum_of_its_parts() {
     }
 }
 
-/// The three facts that the search relies on, and that the bound it uses is valid and never above the simpler one.
+/// The three facts that the search uses; and its bound is valid and never above the simpler one.
 #[test]
 fn the_path_is_monotone_and_bounds_the_gap_at_every_tau() {
     let mut dice = Dice(16);
@@ -160,8 +160,8 @@ fn the_path_is_monotone_and_bounds_the_gap_at_every_tau() {
                 let (length, gain) = (ops::norm(&s), -ops::dot(&g, &s));
                 let error = 1e-12 * (1.0 + ops::norm(&point) + tau * norm);
                 assert!(length >= before.0 - error, "the step became shorter: {set:?}");
-                assert!(length / tau <= before.1 + error / tau, "the step outran tau: {set:?}");
-                assert!(gain >= before.2 - error * norm, "the gain fell: {set:?}");
+                assert!(length / tau <= before.1 + error / tau, "the step grew faster than tau: {set:?}");
+                assert!(gain >= before.2 - error * norm, "the gain decreased: {set:?}");
                 before = (length, length / tau, gain);
                 let bound = gain + length * (1.0 - length) / tau;
                 let simple = gain + (1.0 - length * length) / (2.0 * tau);

@@ -1,5 +1,5 @@
-//! The gap as a cone program, written down set by set and solved by an interior-point method: nothing of the library's
-//! own certificate is used.
+//! The gap as a cone program, written set by set and solved by an interior-point method. It uses nothing of the
+//! library's own certificate.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
@@ -25,7 +25,7 @@ impl Program {
         self.rhs.push(b);
     }
 
-    /// The rows appended since `from` are in this cone.
+    /// Puts the rows appended since `from` into this cone.
     fn close(&mut self, from: usize, cone: impl Fn(usize) -> SupportedConeT<f64>) {
         if self.rhs.len() > from {
             self.cones.push(cone(self.rhs.len() - from));
@@ -116,7 +116,7 @@ impl Program {
     }
 }
 
-/// `max { -<g, s> : point + s in set, ||s|| <= radius }`; `None` when the solver does not finish.
+/// `max { -<g, s> : point + s in set, ||s|| <= radius }`; `None` if the solver does not finish.
 pub(crate) fn gap(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> Option<f64> {
     let n = point.len();
     let norm = ops::norm(g);

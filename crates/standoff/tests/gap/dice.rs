@@ -1,9 +1,9 @@
-//! Random sets, points and directions, the nasty ones included.
+//! Random sets, points and directions, including degenerate ones.
 
 use standoff::sets::Matrix;
 use standoff::{Real, Set, ops};
 
-/// A tiny generator of uniform and Gaussian numbers, the same on every machine.
+/// A small generator of uniform and Gaussian numbers, the same on every machine.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

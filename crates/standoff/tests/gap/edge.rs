@@ -1,4 +1,4 @@
-//! What must not go wrong at the edges: NaN, rounding, huge and tiny numbers, single precision, sets of one's own.
+//! Edge cases: NaN, rounding, huge and tiny numbers, single precision, custom sets.
 
 use super::dice::Dice;
 use super::measured;
@@ -79,7 +79,7 @@ fn a_point_that_is_clearly_outside_has_no_gap_and_one_that_is_barely_outside_has
 }
 
 #[test]
-fn nothing_to_gain_is_exactly_nothing() {
+fn a_gap_of_zero_is_exactly_zero() {
     let mut dice = Dice(23);
     for set in every_set(&mut dice, 5) {
         let point = dice.point(&set);
@@ -97,7 +97,7 @@ fn nothing_to_gain_is_exactly_nothing() {
 }
 
 #[test]
-fn an_early_answer_is_the_right_answer() {
+fn an_early_decision_is_the_right_one() {
     let mut dice = Dice(24);
     for round in 0..60 {
         for set in every_set(&mut dice, 1 + round % 8) {
@@ -186,7 +186,7 @@ fn single_precision_agrees_with_double() {
     }
 }
 
-/// A ball that hides what it is.
+/// A ball given only by its projection.
 #[derive(Debug)]
 struct Disguised(Set<f64>);
 
@@ -209,7 +209,7 @@ impl ConvexSet<f64> for Disguised {
 }
 
 #[test]
-fn a_set_of_ones_own_is_measured_by_its_projection() {
+fn a_custom_set_is_measured_by_its_projection() {
     let mut dice = Dice(29);
     for round in 0..60 {
         let n = 1 + round % 8;

@@ -9,7 +9,7 @@ use dice::Dice;
 use standoff::gap::{Ask, Gauge, Side};
 use standoff::{Gap, Set, ops};
 
-/// Measures, and checks everything that can be checked without knowing the answer.
+/// Measures a gap and checks everything that can be checked without knowing the true value.
 fn measured(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> Gap {
     let mut gauge = Gauge::new(radius);
     let gap = gauge.measure(set, point, g, Side::Min, Ask::Exact);
@@ -26,8 +26,8 @@ fn measured(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> Gap {
     gap
 }
 
-/// Measures at random points along random directions, and compares with the cone solver. Returns how many of the
-/// comparisons it could make.
+/// Measures at random points along random directions, and compares with the cone solver. Returns the number of
+/// comparisons.
 fn agreement(dice: &mut Dice, set: &Set<f64>, tolerance: f64) -> usize {
     let mut point = dice.point(set);
     let g = dice.direction(set, &mut point);
@@ -39,7 +39,7 @@ fn agreement(dice: &mut Dice, set: &Set<f64>, tolerance: f64) -> usize {
     if scale == 0.0 {
         return 0;
     }
-    // The solver has been seen to give up at numbers of very different sizes, never to be wrong.
+    // The solver sometimes fails on numbers of very different sizes, but was never wrong.
     let Some(x) = conic::gap(set, &point, &g, radius) else { return 0 };
     assert!((gap.upper - x).abs() <= tolerance * scale, "not {x}: {}", story());
     1
@@ -114,7 +114,7 @@ fn no_sampled_step_gains_more_than_the_upper_bound() {
     }
 }
 
-/// The bracket by projections alone, as one would write it down first: slow, and nothing like the library's search.
+/// The bracket by projections only, in the most direct form: slow, and different from the library's search.
 fn bisected(set: &Set<f64>, point: &[f64], g: &[f64], radius: f64) -> (f64, f64) {
     let (mut low, mut high) = (0.0, radius * ops::norm(g));
     let (mut a, mut b) = (0.0, f64::INFINITY);

@@ -1,4 +1,4 @@
-"""The hostile games, by kind. Every case is written for the variable `v`; make.py writes it for either player."""
+"""Games made to obtain a false certificate, by kind. Every case is written for the variable `v`; make.py writes it for both players."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ FREE = 'set = "free"'
 
 @dataclass
 class Case:
-    """A game of one player: the objective that `v` minimises, the set, the point, and why it is hostile."""
+    """A game of one player: the objective that `v` minimises, the set, the point, and why it is difficult."""
 
     kind: str
     name: str
@@ -89,7 +89,7 @@ def cancellation():
 
 
 def saturation():
-    """Functions that are flat in floating point and not flat in truth."""
+    """Functions that are constant in floating point but not in exact arithmetic."""
     k = "saturation"
     flat = "the function is flat in floating point; its slope times the factor is not small"
     for n, (scale, inner, at) in enumerate([
@@ -132,7 +132,7 @@ def saturation():
 
 
 def kinks():
-    """Kinks at which a step in one direction, or in two, lowers f; and kinks that are met only through rounding."""
+    """Kinks at which a step in one or two directions decreases f, and kinks that are met only because of rounding."""
     k = "kinks"
     tip = "f falls on one side of the kink or on both; the slope used there hides it"
     simple = [
@@ -260,12 +260,12 @@ def conditioning():
 
 
 def outside():
-    """Points outside their sets, by much compared with the set or its data, and by little in absolute terms."""
+    """Points outside their sets: far relative to the set or its data, near in absolute terms."""
     k = "outside"
     out = "the point is outside its set"
 
     def put(name, at, limits, why=out):
-        # f falls outwards, so that a certificate that trusts the point finds little to gain.
+        # f decreases outwards, so a certificate that trusts the point finds little to gain.
         objective = "-v" if not isinstance(at, list) else "-sum(v)" if any(at[1:]) else "-v[0]"
         make = vector if isinstance(at, list) else scalar
         return make(k, name, objective, at, why, limits, outside=True)

@@ -185,7 +185,7 @@ class Game:
         return eval(code, {"__builtins__": {}}, names).d  # the objectives are those of cases.py
 
     def contains(self, player, v):
-        """Whether a vector of fractions is in the player's set, exactly."""
+        """True if a vector of fractions is in the player's set, tested exactly."""
         table = self.file["min"][self.x] if player == "x" else self.file["max"][self.y]
         return contains(table, v)
 
@@ -244,7 +244,7 @@ def rational(v, digits=80):
 
 
 def directions(game, point, player, extra):
-    """Directions worth trying: signs, minus the gradient, its projection onto an affine set, and the given ones."""
+    """Directions to try: signs, minus the gradient, its projection onto an affine set, and the given ones."""
     n = len(point[player])
     out = [list(map(Fraction, d)) for d in extra]
     out += [list(map(Fraction, s)) for s in itertools.product((-1, 0, 1), repeat=min(n, 3)) if any(s)] if n <= 3 else []
@@ -289,7 +289,7 @@ def longest(game, point, player, d):
 
 
 def gain(game, point, player, extra=()):
-    """A lower bound on what the player gains to first order by a feasible step of length at most 1."""
+    """A lower bound of the player's first-order gain by a feasible step of length at most 1."""
     best = mpf(0)
     sign = -1 if player == "x" else 1
     for d in directions(game, point, player, extra):

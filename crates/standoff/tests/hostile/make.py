@@ -2,16 +2,16 @@
 
 The tests do not run it; it takes about 5 minutes.
 
-Each file is a game of one kind, with a point and the truth about it in its first lines:
+Each file is a game of one kind, with a point and the true bounds there in its first lines:
 
     # point: {"x": [...], "y": [...]}
     # truth: X >= number, Y >= number        or        # truth: outside
 
-X is the most that x gains to first order by a feasible step of length at most 1, Y the same for y. At a kink, the one-sided
+X is the largest first-order gain of x by a feasible step of length at most 1; Y is the same for y. At a kink, the one-sided
 directional derivative counts. The numbers are lower bounds: exact.py exhibits a feasible step (checked with fractions) and
 differentiates along it with 1500 digits. `outside` means that a player's point is not in its set, exactly. A certificate is
 wrong if its upper bound of X or Y is below the number, or if it claims a small gap for a point outside.
-Every case is written twice: NAME-min.toml, where the hostile variable minimises, and NAME-max.toml, where it maximises.
+Every case is written twice: NAME-min.toml, where the tested variable minimises, and NAME-max.toml, where it maximises.
 """
 
 import json
@@ -45,14 +45,14 @@ def text_of(case, side):
 
 
 def truth_of(case, text, point, player):
-    """The line of the truth, and whether the hostile player gains."""
+    """The line with the true bounds; checks that the player under test has a gain."""
     game = exact.Game(text)
     inside = game.contains(player, [Fraction(e) for e in point[player]])
     assert inside != case.outside, f"{case.kind}/{case.name}: inside is {inside}"
     if case.outside:
         return "outside"
     gains = {p: exact.gain(game, point, p, case.extra if p == player else ()) for p in "xy"}
-    assert gains[player] > 0, f"{case.kind}/{case.name}: nothing to gain"
+    assert gains[player] > 0, f"{case.kind}/{case.name}: the gain is not positive"
     return f"X >= {gains['x']!r}, Y >= {gains['y']!r}"
 
 

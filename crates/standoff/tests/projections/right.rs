@@ -1,4 +1,4 @@
-//! Right projections.
+//! Correct projections.
 
 use super::set::Projected;
 

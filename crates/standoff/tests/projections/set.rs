@@ -1,11 +1,11 @@
-//! A set made of a function, and a game whose answer is on its boundary.
+//! A set given by a function, and a game with its solution on the boundary.
 
 use standoff::{ConvexSet, Game, Need, Set};
 
-/// Replaces a point by another one.
+/// A function that replaces a point by another one.
 pub(crate) type Rule = Box<dyn Fn(&mut [f64]) + Send + Sync>;
 
-/// A set that is known by what is said to be its projection.
+/// A set given only by its (claimed) projection.
 pub(crate) struct Projected {
     pub(crate) name: &'static str,
     pub(crate) dim: usize,
@@ -56,8 +56,8 @@ impl ConvexSet<f64> for Projected {
     }
 }
 
-/// `<tilt, v> + ||v||^2/4 + v_0 w/4` for the player `v` with the set in question (with the other sign for a maximising one), plus or less
-/// `w^2/2` for the other player.
+/// `<tilt, v> + ||v||^2/4 + v_0 w/4` for the player `v` with the set under test (with the other sign for a maximising
+/// one), plus or minus `w^2/2` for the other player.
 #[derive(Debug)]
 pub(crate) struct Tilted {
     pub(crate) x_set: Set<f64>,

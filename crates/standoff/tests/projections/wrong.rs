@@ -10,7 +10,7 @@ fn normalise(v: &mut [f64]) {
     v.iter_mut().for_each(|a| *a /= sum);
 }
 
-/// A rule that also gets the number of the call.
+/// A rule that also receives the number of the call.
 fn counted(name: &'static str, dim: usize, rule: impl Fn(&mut [f64], usize) + Send + Sync + 'static) -> Projected {
     let calls = AtomicUsize::new(0);
     Projected::new(name, dim, move |v| rule(v, calls.fetch_add(1, SeqCst)))

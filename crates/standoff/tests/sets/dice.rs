@@ -3,7 +3,7 @@
 use standoff::Real;
 use standoff::sets::Matrix;
 
-/// A tiny generator of uniform and Gaussian numbers, the same on every machine.
+/// A small generator of uniform and Gaussian numbers, the same on every machine.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

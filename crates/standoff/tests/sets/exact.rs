@@ -10,8 +10,8 @@ use crate::dice::Dice;
 use standoff::sets::Matrix;
 use standoff::{Real, Set, ops};
 
-/// The projection onto the simplex the plain way: sort, then take entries from the top while they stay above the
-/// threshold they lead to. In differences from the largest entry, so that huge entries lose no digits.
+/// The projection onto the simplex by sorting: take entries from the largest down while they stay above the resulting
+/// threshold. Uses differences from the largest entry, so that huge entries lose no digits.
 fn simplex_by_sorting(v: &[f64], scale: f64) -> Vec<f64> {
     let top = v.iter().fold(f64::NEG_INFINITY, |m: f64, x| m.max(*x));
     let mut sorted: Vec<f64> = v.iter().map(|x| x - top).collect();
@@ -74,7 +74,7 @@ fn compare(name: &str, set: &Set<f64>, v: &[f64], reference: &[f64], scale: f64)
     }
     let kept = |z: &[f64]| z.iter().filter(|z| z.abs() > 1e-12 * scale).count();
     assert_eq!(kept(&z), kept(reference), "{name}: another active set");
-    // In blocks: a hundred thousand equal numbers added one by one are off by 1e-12.
+    // Sum in blocks: a hundred thousand equal numbers added one by one are off by 1e-12.
     let sum: f64 = z.chunks(300).map(|block| block.iter().map(|z| z.abs()).sum::<f64>()).sum();
     let want: f64 = reference.chunks(300).map(|block| block.iter().map(|z| z.abs()).sum::<f64>()).sum();
     assert!((sum - want).abs() <= 1e-11 * scale, "{name}: the sum is {sum}, not {want}");
@@ -123,7 +123,7 @@ fn single_precision_is_double_precision_rounded() {
 }
 
 #[test]
-fn a_nan_or_an_infinity_neither_hangs_nor_hides() {
+fn a_nan_or_an_infinity_does_not_hang_and_stays_visible() {
     for n in [1, 3, 100, 5000] {
         for at in [0, n / 2, n - 1] {
             for bad in [f64::NAN, f64::INFINITY] {
@@ -209,16 +209,17 @@ fn agree(set: &Set<f64>, v: &[f64], want: &[f64]) {
     let mut z = v.to_vec();
     set.project(&mut z);
     assert!(ops::distance(&z, want) < 1e-6, "{set:?}: {z:?} against {want:?}");
-    // The better of the two is ours, up to rounding.
+    // The library's point is at least as good, up to rounding.
     assert!(ops::distance(&z, v) <= ops::distance(want, v) + 1e-9 || !set.contains(want, 1e-9));
 }
 
-/// `z = v - A^T l`, `l >= 0`, `A z <= b`, and `l_i > 0` only where row `i` is tight: then `z` is the projection, proven.
+/// `z = v - A^T l`, `l >= 0`, `A z <= b`, and `l_i > 0` only where row `i` is tight: this proves that `z` is the
+/// projection.
 pub(crate) fn prove_projection(set: &Set<f64>, v: &[f64]) {
     prove_projection_to(set, v, 1e-12);
 }
 
-/// As [`prove_projection`], with rows violated by at most `share` of the numbers in them.
+/// Same as [`prove_projection`], with rows violated by at most `share` of the numbers in them.
 pub(crate) fn prove_projection_to(set: &Set<f64>, v: &[f64], share: f64) {
     let Set::Polyhedron(p) = set else { panic!("not a polyhedron") };
     let (mut z, mut l) = (vec![0.0; v.len()], vec![0.0; p.rhs().len()]);
@@ -243,7 +244,7 @@ fn projections_onto_polyhedra_are_proven_by_their_multipliers() {
         let m = 1 + dice.below(4 * n);
         let rows = dice.matrix(m, n);
         let inside: Vec<f64> = dice.vector(n, 1.0);
-        // Every third polyhedron has all its rows meet in one point.
+        // In every third polyhedron all rows meet in one point.
         let room = if round % 3 == 0 { 0.0 } else { 1.0 };
         let b: Vec<f64> = rows.iter().map(|a| ops::dot(a, &inside) + room * dice.uniform()).collect();
         let set = Set::polyhedron(rows, &b).unwrap();
@@ -272,7 +273,7 @@ fn a_polyhedron_with_equalities_and_repeated_rows_is_projected_onto_exactly() {
 }
 
 #[test]
-fn linear_minimisation_over_a_polyhedron_finds_the_corner_or_says_there_is_none() {
+fn linear_minimisation_over_a_polyhedron_finds_a_vertex_or_reports_that_none_exists() {
     let set =
         Set::<f64>::polyhedron(Matrix::from_rows(&[vec![-1.0, 0.0], vec![0.0, -1.0]]).unwrap(), &[0.0, 0.0]).unwrap();
     let mut z = [9.0, 9.0];

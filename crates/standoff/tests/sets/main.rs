@@ -1,4 +1,4 @@
-//! The sets: what each must do, against references and independent solvers, and what their constructors refuse.
+//! The sets: their operations against references and independent solvers, and the errors of their constructors.
 
 mod dice;
 mod exact;

@@ -1,4 +1,5 @@
-//! Polyhedra one projection after the other: each starts at the active rows of the last one, and must not show it.
+//! Sequences of projections onto polyhedra: each starts at the active rows of the last one, and the results must not
+//! depend on that.
 
 use clarabel::solver::NonnegativeConeT;
 
@@ -28,7 +29,7 @@ impl System {
         self.b.push(b);
     }
 
-    /// Every row again, turned by about `angle` and pushed out a little less far than that.
+    /// Adds every row again, rotated by about `angle` and moved outwards slightly less than that.
     fn repeat(&mut self, dice: &mut Dice, angle: f64) {
         for i in 0..self.rows.len() {
             let row = self.rows[i].iter().map(|a| a + angle * dice.gauss()).collect();
@@ -36,7 +37,7 @@ impl System {
         }
     }
 
-    /// The first rows become equations, which hold at `inside`.
+    /// Turns the first rows into equations, which hold at `inside`.
     fn equate(&mut self, count: usize) {
         for i in 0..count {
             self.b[i] = ops::dot(&self.rows[i], &self.inside);
@@ -50,7 +51,7 @@ impl System {
     }
 }
 
-/// Systems of every kind that is hard for an active set.
+/// Systems of all kinds that are hard for an active set.
 fn systems(dice: &mut Dice, n: usize) -> Vec<(&'static str, System)> {
     let mut out = vec![
         ("general", System::random(dice, (4 * n, n), 1.0)),
@@ -80,15 +81,15 @@ fn every_projection_of_a_sequence_is_the_one_of_an_independent_solver() {
             let set = system.set();
             let mut v: Vec<f64> = dice.vector(n, 3.0);
             for step in 0..25 {
-                // Small steps, and now and then a jump.
+                // Small steps, with an occasional jump.
                 let size = if step % 8 == 7 { 3.0 } else { 0.1 };
                 v.iter_mut().for_each(|v| *v += size * dice.gauss());
                 let mut z = v.clone();
                 set.project(&mut z);
-                // A row that is parallel to an active one up to 1e-9 is passed over when it misses by 1e-11.
+                // A row that is parallel to an active one up to 1e-9 is skipped if it is violated by at most 1e-11.
                 prove_projection_to(&set, &v, if ["1e-9", "1e-12"].contains(&kind) { 1e-11 } else { 1e-12 });
                 let want = nearest_by_clarabel(&v, &system.rows, &system.b, &[NonnegativeConeT(system.rows.len())]);
-                // A worse point that is nearer is one outside: the solver's is feasible to its own tolerance only.
+                // A nearer point is infeasible: the solver's point is feasible only to its own tolerance.
                 let slack = 1e-5 * (1.0 + ops::norm(&v));
                 assert!(ops::distance(&z, &v) <= ops::distance(&want, &v) + slack, "{kind} {n} {step}");
                 assert!(ops::distance(&z, &want) <= slack, "{kind} {n} {step}: {:e}", ops::distance(&z, &want));
@@ -157,7 +158,7 @@ fn a_corner_is_found_without_linear_programs() {
     let radius = set.radius_around(&vec![0.0; n]);
     let Set::Polyhedron(p) = &set else { panic!("not a polyhedron") };
     assert_eq!(p.work().programs, 0);
-    // The box of the coordinates' ends, by linear programs.
+    // The bounding box, by linear programs.
     let mut far2 = 0.0;
     for i in 0..n {
         let end = |sign: f64| {

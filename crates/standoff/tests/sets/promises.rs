@@ -1,5 +1,5 @@
-//! What must hold for every set: projections are feasible, idempotent, non-expansive and nearest; linear minimisers are
-//! no worse than any sampled point; radii bound every sampled point.
+//! Properties of every set: projections are feasible, idempotent, non-expansive and nearest; linear minimisers are at
+//! least as good as any sampled point; radii bound every sampled point.
 
 use crate::dice::Dice;
 use standoff::{Real, Set, ops};
@@ -75,12 +75,12 @@ fn check_every_set<R: Real>(seed: u64, tol: f64) {
 }
 
 #[test]
-fn every_set_keeps_its_promises_in_double() {
+fn every_set_has_its_properties_in_double_precision() {
     check_every_set::<f64>(1, 1e-12);
 }
 
 #[test]
-fn every_set_keeps_its_promises_in_single() {
+fn every_set_has_its_properties_in_single_precision() {
     check_every_set::<f32>(2, 3e-6);
 }
 

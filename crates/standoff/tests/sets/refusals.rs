@@ -1,4 +1,4 @@
-//! What the constructors refuse: every message says what was got and what to do.
+//! Errors of the constructors: every message says what was given and what to do.
 
 use standoff::sets::Matrix;
 use standoff::{Error, Set};
@@ -27,7 +27,7 @@ fn a_box_with_a_nan_bound_is_refused() {
 }
 
 #[test]
-fn a_box_beyond_infinity_is_refused() {
+fn a_box_with_lower_bound_plus_infinity_is_refused() {
     refused(Set::interval(f64::INFINITY, f64::INFINITY), &["no number"]);
     refused(Set::interval(f64::NEG_INFINITY, f64::NEG_INFINITY), &["no number"]);
     assert!(Set::interval(f64::NEG_INFINITY, f64::INFINITY).is_ok());
@@ -48,7 +48,7 @@ fn sets_without_coordinates_are_refused() {
 }
 
 #[test]
-fn a_ball_with_a_negative_or_endless_radius_is_refused() {
+fn a_ball_with_a_negative_or_infinite_radius_is_refused() {
     for radius in [-1.0, f64::NAN, f64::INFINITY] {
         refused(Set::ball(vec![0.0], radius), &["radius", &radius.to_string()]);
         refused(Set::<f64>::l1_ball(2, radius), &["radius", &radius.to_string()]);
@@ -125,6 +125,6 @@ fn inequalities_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn a_product_of_nothing_is_refused() {
+fn an_empty_product_is_refused() {
     refused(Set::<f64>::product(vec![]), &["product", "no parts"]);
 }

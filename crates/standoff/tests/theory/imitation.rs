@@ -1,5 +1,6 @@
-//! Algorithm 1 by itself, without constants: the paper's own PL example (imitation of a linear-quadratic regulator, the cost
-//! minimises and the gain maximises), where smoothness and the PL condition hold only on sublevel sets of stabilising gains.
+//! Algorithm 1 without constants on the paper's own PL example (imitation of a linear-quadratic regulator; the cost
+//! minimises and the gain maximises), where smoothness and the PL condition hold only on sublevel sets of stabilising
+//! gains.
 
 use standoff::methods::{Mode, Multistep};
 use standoff::zoo::lqr::{self, Order};
@@ -45,7 +46,7 @@ fn multistep_recovers_the_expert_of_random_systems() {
 }
 
 #[test]
-fn multistep_recovers_the_expert_who_balances_a_pole() {
+fn multistep_recovers_the_expert_of_the_cart_and_pole() {
     let mut i = lqr::cart_pole_imitation(Order::CostMinimises);
     let end = by_itself(&mut i, 1e-3);
     let expert = &i.answers[0].point;
@@ -56,7 +57,7 @@ fn multistep_recovers_the_expert_who_balances_a_pole() {
 #[test]
 fn multistep_needs_no_constants_on_any_pl_or_strongly_concave_game() {
     for e in zoo::all().iter().filter(|e| matches!(e.class, Class::Pl | Class::StronglyConcave)) {
-        // The policy's order of the cart and the pole takes 10^5 gradients; the paper's order is tested above.
+        // The cart and pole with the policy as minimiser takes 10^5 gradients; the paper's order is tested above.
         if e.name != "lqr-cart-pole" {
             by_itself(&mut (e.make)(), 1e-4);
         }
@@ -83,7 +84,8 @@ fn a_step_of_y_outside_the_domain_is_rejected_and_shortened() {
 
 #[test]
 fn a_step_of_x_outside_the_domain_is_rejected_and_shortened() {
-    // 50 (x - ln x) - y^2/2 on x > 0: the minimum of g is at 1, and the first trial of length 1 from 0.9 overshoots it far.
+    // 50 (x - ln x) - y^2/2 on x > 0: the minimum of g is at 1, and the first trial of length 1 from 0.9 overshoots it
+    // far.
     let mut game = Plain::new(
         Set::free(1),
         Set::free(1),
@@ -101,7 +103,8 @@ fn a_step_of_x_outside_the_domain_is_rejected_and_shortened() {
 
 #[test]
 fn an_infinite_value_is_rejected_also_where_the_gradients_are_finite() {
-    // 100 x - ln(x) + ln(y) - 100 y from (0.5, 0.5): both first trials, of length 1, lead to -0.5, where only the value tells.
+    // 100 x - ln(x) + ln(y) - 100 y from (0.5, 0.5): both first trials, of length 1, lead to -0.5, where only the value
+    // is non-finite.
     let log = |v: f64| if v > 0.0 { v.ln() } else { f64::NEG_INFINITY };
     let mut game = Plain::new(
         Set::free(1),
@@ -117,8 +120,8 @@ fn an_infinite_value_is_rejected_also_where_the_gradients_are_finite() {
 }
 
 #[test]
-fn a_gradient_that_becomes_nan_does_not_look_like_success() {
-    // Every point but the start is outside the domain: no step will do.
+fn a_gradient_that_becomes_nan_is_not_convergence() {
+    // Every point except the start is outside the domain: no step is accepted.
     let mut game = Plain::new(
         Set::free(1),
         Set::free(1),
@@ -134,7 +137,8 @@ fn a_gradient_that_becomes_nan_does_not_look_like_success() {
 
 #[test]
 fn the_steps_follow_constants_that_change_along_the_way() {
-    // -(y^4)/4 from y = 100: L22 falls from 30000 to almost 0, and with a fixed step of 1/30000 this would take 10^5 steps and more.
+    // -(y^4)/4 from y = 100: L22 decreases from 30000 to almost 0; with a fixed step of 1/30000 this would take 10^5
+    // steps or more.
     let mut game = Plain::new(
         Set::interval(-1.0, 1.0).unwrap(),
         Set::interval(-100.0, 100.0).unwrap(),
@@ -149,7 +153,7 @@ fn the_steps_follow_constants_that_change_along_the_way() {
 }
 
 #[test]
-fn theory_and_the_letter_of_the_paper_still_need_constants() {
+fn theory_mode_and_the_printed_algorithm_still_need_constants() {
     let mut i = lqr::scalar(1.0, 0.5, Order::CostMinimises).expect("valid");
     let plain = Multistep::default();
     let no_mu = Constants { l11: 1.0, l12: 1.0, l22: 1.0, ..Constants::default() };

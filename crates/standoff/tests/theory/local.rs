@@ -1,4 +1,4 @@
-//! Algorithm 1 without constants, step for step, against a plain version that shares no code with the library.
+//! Algorithm 1 without constants, step by step, against a plain version that shares no code with the library.
 
 use standoff::methods::Multistep;
 use standoff::oracle::{Limits, Oracle};
@@ -7,7 +7,7 @@ use standoff::{Point, Set};
 use super::common::Plain;
 use super::plain::{self, V, add, gx, gy, norm, py};
 
-/// Rounding in a value of size v is taken to be at most this times v.
+/// Assumed relative rounding error of a value.
 const NOISE: f64 = 900.0 * f64::EPSILON / 2.0;
 
 fn value(x: V, y: V) -> f64 {
@@ -15,7 +15,7 @@ fn value(x: V, y: V) -> f64 {
     own + x[0] * y[1] - 0.7 * x[1] * y[0] + 0.1 * y[0] * y[1]
 }
 
-/// What the plain version knows between its rounds.
+/// State of the plain version.
 struct Local {
     eps: f64,
     step_x: f64,
@@ -32,7 +32,8 @@ impl Local {
         for_x.min(self.eps / 4.0)
     }
 
-    /// Ascent from y: a step is taken if the gradient turns by at most its length over its size, and halved otherwise.
+    /// Ascent from y: a step is accepted if the gradient changes by at most the length of the step divided by its size,
+    /// and halved otherwise.
     fn climb(&mut self, x: V, mut y: V) -> V {
         self.gradients_y += 1;
         if norm(gy(x, y)) <= self.tolerance() {
@@ -62,7 +63,7 @@ impl Local {
         }
     }
 
-    /// y answers x; the step of x that led here is halved until it passes the same test, for g.
+    /// y responds to x; the step of x that led here is halved until it passes the same test, for g.
     fn answer(&mut self, mut x: V, y: V) -> (V, V) {
         loop {
             let Some((x0, y0)) = self.from else { return (x, self.climb(x, y)) };
@@ -116,8 +117,8 @@ fn algorithm_1_with_local_constants_moves_as_written() {
 
 #[test]
 fn a_step_over_a_hill_is_rejected_though_the_gradients_agree() {
-    // h(x) = x + 1.1 (3 t^2 - 2 t^3), t = -x: h'(0) = h'(-1) = 1, but h(-1) = 0.1 > h(0). The first trial leads to -1. Then -1/2 and
-    // -1/4 turn the gradient too much (1.65 and 1.24 against 1), and -1/8 passes (0.72).
+    // h(x) = x + 1.1 (3 t^2 - 2 t^3), t = -x: h'(0) = h'(-1) = 1, but h(-1) = 0.1 > h(0). The first trial leads to -1.
+    // Then -1/2 and -1/4 change the gradient too much (1.65 and 1.24 against 1), and -1/8 passes (0.72).
     let mut game = Plain::new(
         Set::free(1),
         Set::free(1),

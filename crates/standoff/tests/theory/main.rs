@@ -1,4 +1,5 @@
-//! The theory pinned down: counts of the plans, runs that follow them, each algorithm step for step, and Algorithm 1 by itself.
+//! Tests of the theory: counts of the plans, runs that follow them, each algorithm step by step, and Algorithm 1
+//! without constants.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Options that a user may combine: radii above 1, a weight of the regulariser, constants that contradict each other.
+//! Combinations of options: radii above 1, a given weight of the regulariser, contradictory constants.
 
 use standoff::methods::{FastNash, FrankWolfe, Mode, Multistep, PerturbedSmoothedGda, Regularised, SmoothedGda};
 use standoff::plan::{OuterStep, Statement, algorithm1, algorithm2};
@@ -23,8 +23,9 @@ fn off_centre() -> impl Game<Real = f64> {
 }
 
 #[test]
-fn a_regulariser_for_radius_1_is_too_strong_for_radius_6_and_its_own_is_not() {
-    // At the regularised equilibrium x = lambda y, so a step s in y gains lambda <y, s>: for s = (4, 4) that is 32 lambda. With
+fn the_regulariser_for_radius_1_is_too_strong_for_radius_6() {
+    // At the regularised equilibrium x = lambda y, so a step s in y gains lambda <y, s>: for s = (4, 4) this is 32
+    // lambda. With
     // lambda = eps/(2 sqrt(128)), which is right for steps of length 1, it is 1.41 eps.
     let constants = Some(Constants { l12: 1.0, ..Constants::default() });
     let smoothed = SmoothedGda { constants, ..SmoothedGda::default() };
@@ -109,12 +110,12 @@ fn plans_grow_with_the_radius_up_to_the_diameters() {
     for outer in [OuterStep::Projected, OuterStep::FrankWolfe] {
         let (unit, three, most, beyond) = (two(1.0, outer), two(3.0, outer), two(4.0, outer), two(100.0, outer));
         assert_eq!(unit.lambda, three.lambda);
-        // T is proportional to m^2, up to rounding up; the tolerance for the gradient in x to 1/m.
+        // T is proportional to m^2, up to rounding up; the tolerance of the gradient in x to 1/m.
         assert!((three.outer / unit.outer - 9.0).abs() < 0.01, "{} {}", three.outer, unit.outer);
         assert!((unit.tolerance / three.tolerance - 3.0).abs() < 1e-12);
         assert_eq!(most, beyond);
     }
-    // The printed theorem knows radius 1 only.
+    // The printed theorem covers radius 1 only.
     assert_eq!(one(1.0, Statement::Printed), one(9.0, Statement::Printed));
     assert!(one(3.0, Statement::Corrected).inner > one(1.0, Statement::Corrected).inner);
     let wide = Constants { radius_y: Some(8.0), ..FIRST };

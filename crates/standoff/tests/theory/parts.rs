@@ -1,4 +1,4 @@
-//! The parts that the algorithms are made of, each by itself: numbers by hand.
+//! The parts of the algorithms, each tested alone with numbers computed by hand.
 
 use standoff::inner::{Accelerated, Answer, Ascent, Exact, Inner, Regulariser, Stop};
 use standoff::oracle::{Limits, Oracle};
@@ -6,7 +6,7 @@ use standoff::{Game, Need, Set, StopReason};
 
 use super::common::Plain;
 
-/// `f = slope . y - (bend/2) ||y||^2` on a set of two coordinates; x plays no role.
+/// `f = slope . y - (bend/2) ||y||^2` on a set of two coordinates; f does not depend on x.
 fn hill(slope: [f64; 2], bend: f64, y_set: Set<f64>) -> impl Game<Real = f64> {
     Plain::new(
         Set::interval(-1.0, 1.0).unwrap(),
@@ -27,7 +27,7 @@ fn at_zero<G: Game<Real = f64>>(game: &mut G) -> Oracle<'_, G> {
 }
 
 #[test]
-fn a_regulariser_bends_values_and_gradients() {
+fn a_regulariser_changes_values_and_gradients() {
     // lambda = 3, centre (1, 2), y = (4, 6): distance 5, so f - (3/2) 25 = f - 37.5; the gradient changes by -3 (3, 4).
     let r = Regulariser { lambda: 3.0, centre: vec![1.0, 2.0] };
     assert_eq!(r.value(100.0, &[4.0, 6.0]), 62.5);
@@ -36,7 +36,7 @@ fn a_regulariser_bends_values_and_gradients() {
     assert_eq!(g, [1.0, 8.0]);
     r.unbend(&[4.0, 6.0], &mut g);
     assert_eq!(g, [10.0, 20.0]);
-    // Without weight it is not there, wherever its centre is.
+    // With weight 0 it changes nothing, for any centre.
     let none = Regulariser::none(2);
     assert_eq!((none.lambda, none.value(100.0, &[f64::INFINITY, 6.0])), (0.0, 100.0));
     none.bend(&[f64::INFINITY, 6.0], &mut g);
@@ -56,7 +56,7 @@ fn an_accelerated_ascent_with_no_steps_between_restarts_makes_none() {
 }
 
 #[test]
-fn ascents_stop_at_the_residual_asked_for_and_not_much_later() {
+fn ascents_stop_at_the_requested_residual_and_not_much_later() {
     // f_lambda = y1 - ||y||^2/2 - ||y||^2/2 on R^2: the maximum is at (1/2, 0), the residual at y is 2 ||y - (1/2, 0)||.
     let regulariser = Regulariser { lambda: 1.0, centre: vec![0.0; 2] };
     for tolerance in [1e-2, 1e-6] {
@@ -66,7 +66,7 @@ fn ascents_stop_at_the_residual_asked_for_and_not_much_later() {
         Accelerated::new(0.25, 6, 2).answer(&mut f, &mut y, &regulariser, Stop::Residual(tolerance).into()).unwrap();
         let residual = 2.0 * (y[0] - 0.5).hypot(y[1]);
         assert!(residual <= tolerance && f.calls().grad_y < 60, "{residual:e}, {:?}", f.calls());
-        // Plain ascent on f itself with half the exact step: the residual ||y - (1, 0)|| halves at every step.
+        // Plain ascent on f itself with half the exact step: the residual ||y - (1, 0)|| halves in every step.
         let mut game = hill([1.0, 0.0], 1.0, Set::free(2));
         let mut f = at_zero(&mut game);
         let mut y = [1.0, 1.0];
@@ -77,13 +77,13 @@ fn ascents_stop_at_the_residual_asked_for_and_not_much_later() {
 }
 
 #[test]
-fn a_residual_that_rounding_does_not_allow_ends_where_nothing_moves() {
+fn a_residual_below_rounding_ends_when_nothing_moves() {
     let mut game = hill([1.0 / 3.0, 0.1], 0.7, Set::free(2));
     let mut f = at_zero(&mut game);
     let mut y = [1.0, 1.0];
     Ascent::new(1.3, 2).answer(&mut f, &mut y, &Regulariser::none(2), Stop::Residual(0.0).into()).unwrap();
     assert!((y[0] - 1.0 / 2.1).abs() < 1e-15 && (y[1] - 1.0 / 7.0).abs() < 1e-15, "{y:?}");
-    // A step on an interval's edge has length 0.
+    // A step at the end of an interval has length 0.
     let mut game = hill([5.0, 5.0], 0.1, Set::boxed(vec![-1.0; 2], vec![1.0; 2]).unwrap());
     let mut f = at_zero(&mut game);
     let mut y = [1.0, 1.0];
@@ -92,7 +92,7 @@ fn a_residual_that_rounding_does_not_allow_ends_where_nothing_moves() {
 }
 
 #[test]
-fn a_gradient_that_is_nan_ends_an_ascent_as_such() {
+fn a_nan_gradient_ends_an_ascent_as_non_finite() {
     let none = Regulariser::none(2);
     for stop in [Stop::Steps(9), Stop::Residual(1e-3)] {
         let mut game = hill([f64::NAN, 0.0], 1.0, Set::free(2));
@@ -111,7 +111,7 @@ fn a_gradient_that_is_nan_ends_an_ascent_as_such() {
     assert_eq!(end, Err(StopReason::NonFinite));
 }
 
-/// The value of an answer that is exact.
+/// The value of an exact answer.
 fn settled(answer: Result<Answer, StopReason>) -> f64 {
     match answer {
         Ok(Answer::Settled { value, residual: 0.0 }) => value,
@@ -120,7 +120,7 @@ fn settled(answer: Result<Answer, StopReason>) -> f64 {
 }
 
 #[test]
-fn a_linear_game_is_answered_by_one_projection_or_by_a_corner() {
+fn the_answer_of_a_linear_game_is_a_projection_or_a_vertex() {
     // Y = [-1, 1]^2, gradient (0.3, -4). lambda = 2, centre (0.1, 0.1): (0.1 + 0.15, 0.1 - 2) is projected to (0.25, -1).
     let set = || Set::boxed(vec![-1.0; 2], vec![1.0; 2]).unwrap();
     let mut game = hill([0.3, -4.0], 0.0, set());
@@ -131,7 +131,7 @@ fn a_linear_game_is_answered_by_one_projection_or_by_a_corner() {
     let value = settled(Exact::new(2).answer(&mut f, &mut y, &bent, Stop::Steps(1).into()));
     assert!((value - (4.075 - 1.2325)).abs() < 1e-14, "{value}");
     assert!((y[0] - 0.25).abs() < 1e-15 && y[1] == -1.0, "{y:?}");
-    // lambda = 0: the best corner.
+    // lambda = 0: the best vertex.
     let value = settled(Exact::new(2).answer(&mut f, &mut y, &Regulariser::none(2), Stop::Steps(1).into()));
     assert!((value - 4.3).abs() < 1e-14, "{value}");
     assert_eq!((y, f.calls().grad_y), ([1.0, -1.0], 2));

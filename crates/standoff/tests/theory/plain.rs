@@ -1,4 +1,5 @@
-//! Algorithms 1, 2 and 3 written out plainly in two dimensions, sharing no code with the library, on a game where constraints bind.
+//! Algorithms 1, 2 and 3 written directly in two dimensions, sharing no code with the library, on a game with active
+//! constraints.
 
 use standoff::{Game, Set};
 
@@ -47,7 +48,7 @@ pub(super) fn game() -> impl Game<Real = f64> {
 
 pub(super) const CENTRE: V = [0.15, 0.15];
 
-/// When an inner loop ends.
+/// Stopping rule of an inner loop.
 #[derive(Clone, Copy)]
 pub(super) enum Inner {
     Steps(u64),
@@ -103,7 +104,8 @@ impl Apga {
             let (mut gamma, mut from, mut previous) = (1.0_f64, best, best);
             for _ in 0..self.restart {
                 let next = py(add(from, self.step, grad(from)));
-                // The residual is at most twice the step over its size: it is computed once that is small enough.
+                // The residual is at most twice the length of the step over its size; compute it once that is small
+                // enough.
                 if let Inner::Residual(tolerance) = self.inner
                     && norm(add(next, -1.0, from)) / self.step <= 0.5 * tolerance
                     && residual(grad, from, next, self.step) <= tolerance

@@ -1,6 +1,6 @@
-//! Golden numbers of the plans, computed by hand from the formulas (the arithmetic stands in the comments).
+//! Golden numbers of the plans, computed by hand from the formulas (the comments show the arithmetic).
 //!
-//! Written `ln2 = 0.693147`, `ln3 = 1.098612`, `ln5 = 1.609438`, `ln10 = 2.302585`, `ln65 = 4.174387`.
+//! With `ln2 = 0.693147`, `ln3 = 1.098612`, `ln5 = 1.609438`, `ln10 = 2.302585`, `ln65 = 4.174387`.
 
 use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
 use standoff::{Constants, Error};
@@ -14,7 +14,7 @@ type Golden = (f64, f64, f64, f64, f64, f64, f64, f64);
 fn check(label: &str, plan: Result<Plan, Error>, golden: Golden) {
     let p = plan.expect("the constants are complete");
     let (t, k, n, lambda, step_x, step_y, tolerance, in_y) = golden;
-    // Counts are whole numbers: exactly equal. The others are quotients of small numbers.
+    // Counts are whole numbers and must be equal. The others are quotients of small numbers.
     let counts = [p.outer, p.inner, p.restart, p.grad_x(), p.grad_y()];
     assert_eq!(counts, [t, k, n, t, in_y], "{label}: T, K, N, gradients in x and y");
     let near = |a: f64, b: f64| a == b || (a - b).abs() <= 1e-14 * b.abs();
@@ -189,17 +189,17 @@ fn l12_or_g_max_may_be_the_largest_constant_of_a_frank_wolfe_step() {
     // lambda = 8 as above. L12 = 3/2: L = 1/4 + (9/4)/8 = 17/32, max = 3/2. g_max = 7: max = 7.
     let of = |l12, g_max| algorithm2(&Constants { l12, g_max, ..THIRD }, 0.5, Corrected, FrankWolfe).unwrap();
     assert_eq!((of(1.5, Some(0.5)).step_x, of(1.5, Some(7.0)).step_x), (1.0 / 1.5, 1.0 / 7.0));
-    // Without coupling any answer of y will do: the tolerance is y's share alone, eps/4.
+    // Without coupling any y is good enough: the tolerance is y's share alone, eps/4.
     assert_eq!(of(0.0, Some(0.5)).tolerance, 0.125);
 }
 
 #[test]
-fn statements_have_the_names_of_the_tables_columns() {
+fn statements_have_the_names_of_the_columns_in_the_tables() {
     assert_eq!(Statement::ALL.map(Statement::name), ["printed", "corrected", "tightened"]);
 }
 
 #[test]
-fn every_plan_names_the_constant_it_misses_and_needs_no_other() {
+fn every_plan_names_its_missing_constant_and_needs_no_other() {
     let full = FIRST;
     let lacks = |c: Constants| {
         [

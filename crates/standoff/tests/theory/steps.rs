@@ -1,4 +1,4 @@
-//! Algorithms 1, 2 (both variants) and 3, step for step, against the plain ones; and how often they ask for gradients.
+//! Algorithms 1, 2 (both variants) and 3, step by step, against the plain ones; and their numbers of gradients.
 
 use standoff::inner::{Accelerated, Held, Inner as _, Regulariser, Response, Stop};
 use standoff::methods::{FrankWolfe, Mode, NamedParameters, Regularised};
@@ -9,7 +9,7 @@ use standoff::{AnyMethod, Constants, Diagnosis, Game, Need, Point, Set, StopReas
 use super::common::Plain;
 use super::plain::{self, Apga, Inner, V};
 
-/// Complete, so that theory mode runs; small counts, so that a whole schedule is fast. eps = 1/8.
+/// A complete set, so that theory mode runs, with small counts, so that a whole schedule is fast. eps = 1/8.
 const CONSTANTS: Constants = Constants {
     l11: 1.0,
     l12: 2.0,
@@ -31,12 +31,12 @@ fn choice(name: &str, theory: bool, as_printed: bool) -> AnyMethod {
     AnyMethod::named(name, &given).expect("a method of that name")
 }
 
-/// Gradients for the longest schedule here; a loop that never ends runs out of them.
+/// A limit of gradients for the longest schedule here, which stops an endless loop.
 fn limits(most: u64) -> Limits {
     Limits { max_gradients: Some(most), ..Limits::default() }
 }
 
-/// Rounds of the method beside rounds of `answer` and `advance` written plainly.
+/// Compares rounds of the method with rounds of `answer` and `advance` written directly.
 fn follows(choice: &AnyMethod, rounds: usize, answer: impl Fn(V, V) -> V, advance: impl Fn(V, V) -> V) {
     let mut game = plain::game();
     let mut method = choice.build(&game, EPS.into()).expect("the method fits the game");
@@ -54,7 +54,7 @@ fn follows(choice: &AnyMethod, rounds: usize, answer: impl Fn(V, V) -> V, advanc
     }
 }
 
-/// Runs a schedule to its end: gradients in x, and gradients in y for each answer.
+/// Runs a schedule to its end. Returns the gradients in x, and the gradients in y for each answer.
 fn counts(choice: &AnyMethod) -> (u64, u64) {
     let mut game = plain::game();
     let mut method = choice.build(&game, EPS.into()).expect("the method fits the game");
@@ -134,8 +134,9 @@ fn algorithm_2_makes_the_steps_of_its_theorem() {
 
 #[test]
 fn the_weight_of_the_regulariser_is_the_one_of_the_theorem() {
-    // At x = (0, 0), unregularised in y: f = -y1^2/4 - y2^2/2 + y1 y2/10. The answer to f_lambda solves
-    // (1/2 + lambda) y1 - y2/10 = 0.15 lambda, (1 + lambda) y2 - y1/10 = 0.15 lambda: from the answer, lambda = y1/2 - y2/10 over 0.15 - y1.
+    // At x = (0, 0), unregularised in y: f = -y1^2/4 - y2^2/2 + y1 y2/10. The maximiser of f_lambda solves
+    // (1/2 + lambda) y1 - y2/10 = 0.15 lambda, (1 + lambda) y2 - y1/10 = 0.15 lambda: from y, lambda = y1/2 - y2/10
+    // over 0.15 - y1.
     for (theory, lambda) in [(true, 1.0 / 16.0), (false, 0.125)] {
         let mut game = plain::game();
         let mut method = choice("regularised", theory, false).build(&game, EPS.into()).unwrap();
@@ -148,7 +149,7 @@ fn the_weight_of_the_regulariser_is_the_one_of_the_theorem() {
 }
 
 #[test]
-fn a_weight_given_by_the_user_replaces_the_schedules_and_its_steps_follow() {
+fn a_given_weight_replaces_that_of_the_schedule_and_changes_the_steps() {
     // lambda = 20: steps of 1/(L22 + 20), N = ceil(sqrt(8*24/20)) = 4, tolerance min(eps/4, 20*(eps/12)/2) = eps/4.
     let given = Regularised { lambda: Some(20.0), constants: Some(CONSTANTS), ..Regularised::default() };
     let inner = Apga { lambda: 20.0, step: 1.0 / 24.0, restart: 4, inner: Inner::Residual(EPS / 4.0), inside: true };
@@ -161,7 +162,7 @@ fn a_weight_given_by_the_user_replaces_the_schedules_and_its_steps_follow() {
 }
 
 #[test]
-fn algorithm_3_makes_one_epoch_more_than_whole_ones_fit_into_k() {
+fn algorithm_3_makes_one_epoch_more_than_fit_into_k() {
     let regulariser = Regulariser { lambda: 0.1, centre: plain::CENTRE.to_vec() };
     for (k, epochs) in [(0, 1), (4, 1), (5, 2), (9, 2), (10, 3), (23, 5)] {
         for leave_the_set in [false, true] {
@@ -181,8 +182,9 @@ fn algorithm_3_makes_one_epoch_more_than_whole_ones_fit_into_k() {
 }
 
 #[test]
-fn the_extrapolated_point_stays_in_y_unless_the_letter_of_the_paper_is_followed() {
-    // One epoch of five steps in which the momentum carries y2 past 0.8; the coupling of y1 and y2 shows it in y1.
+fn the_extrapolated_point_stays_in_y_except_in_the_printed_version() {
+    // One epoch of five steps in which the momentum moves y2 past 0.8; the coupling of y1 and y2 makes it visible in
+    // y1.
     let regulariser = Regulariser { lambda: 0.1, centre: plain::CENTRE.to_vec() };
     let mut ends = Vec::new();
     for inside in [true, false] {
@@ -202,7 +204,7 @@ fn the_extrapolated_point_stays_in_y_unless_the_letter_of_the_paper_is_followed(
     assert!(ends[1] - ends[0] > 1e-3, "{ends:?}");
 }
 
-/// Where one Frank-Wolfe step leads from 1 on `f = 3x`, X = [-2, 2].
+/// The end of one Frank-Wolfe step from 1 on `f = 3x`, X = [-2, 2].
 fn frank_wolfe_from_one(smoothness: f64, radius: f64, clip: bool) -> f64 {
     let mut game = Plain::new(
         Set::interval(-2.0, 2.0).unwrap(),
@@ -262,7 +264,7 @@ fn the_method_frank_wolfe_clips_its_steps() {
 }
 
 #[test]
-fn a_game_linear_in_y_is_answered_exactly_in_theory_too() {
+fn a_game_linear_in_y_has_exact_answers_in_theory_mode_too() {
     // f = x y on [-1, 1] x [-1, 1], linear in y: y = P(x/lambda) with lambda = eps/(4 R) = 1/32.
     let mut game = Plain::new(
         Set::interval(-1.0, 1.0).unwrap(),
@@ -288,7 +290,8 @@ fn a_game_linear_in_y_is_answered_exactly_in_theory_too() {
 
 #[test]
 fn continuation_starts_at_accuracy_one_and_divides_it_as_long_as_it_is_reached() {
-    // f = 0.02 x + 0.001 x y, linear in y: the answer is y = 0.001 x/lambda, and lambda = eps/(2 R) is the stage's eps (R = 1/2).
+    // f = 0.02 x + 0.001 x y, linear in y: the maximiser is y = 0.001 x/lambda, and lambda = eps/(2 R) is the stage's
+    // eps (R = 1/2).
     let mut game = Plain::new(
         Set::interval(-9.0, 9.0).unwrap(),
         Set::interval(-0.5, 0.5).unwrap(),

@@ -1,4 +1,5 @@
-//! Groups of scalar regressions: `f(x, y) = sum_i y_i L_i(x)` with `L_i` the mean of `(<a, x> - b)^2 / 2` over the rows of group i.
+//! Groups of scalar regressions: `f(x, y) = sum_i y_i L_i(x)`, where `L_i` is the mean of `(<a, x> - b)^2 / 2` over the
+//! rows of group i.
 
 use standoff::{Game, Need, Oracle, Real, Set, oracle::Limits};
 
@@ -9,7 +10,7 @@ pub(crate) struct Groups<R: Real> {
     x_set: Set<R>,
     y_set: Set<R>,
     groups: Vec<Vec<Row>>,
-    /// One row of every group per step, if told; `None` is all of them.
+    /// One row of every group per step; `None` uses all rows.
     batches: bool,
     batch: Option<u64>,
     losses: Vec<f64>,
@@ -31,7 +32,7 @@ impl<R: Real> Groups<R> {
         }
     }
 
-    /// Losses that are `(x - b)^2/2` for each b.
+    /// Losses `(x - b)^2/2`, one for each b.
     pub(crate) fn parabolas(bs: &[f64], x_set: Set<R>) -> Self {
         Self::new(bs.iter().map(|b| vec![(vec![1.0], *b)]).collect(), x_set)
     }
@@ -42,7 +43,7 @@ impl<R: Real> Groups<R> {
     }
 }
 
-/// Three groups of rows in three dimensions, not to be told by heart.
+/// Three groups of rows in three dimensions, with numbers without a pattern.
 pub(crate) fn wavy<R: Real>() -> Groups<R> {
     let entry = |k: usize| (1.3 * k as f64 + 0.4).sin();
     let row = |k: usize| ((0..3).map(|j| entry(7 * k + j)).collect(), 2.0 * entry(7 * k + 3));

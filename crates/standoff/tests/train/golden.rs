@@ -1,4 +1,4 @@
-//! Ten steps of every optimiser beside PyTorch's: the numbers are from `golden.py`, PyTorch 2.15 in float32.
+//! Ten steps of every optimiser against PyTorch; the numbers come from `golden.py`, PyTorch 2.15 in float32.
 
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Rule, Schedule, SgdOptions};
@@ -11,7 +11,7 @@ const B: [f64; 4] = [0.3, 1.1, -0.9, 0.2];
 
 /// The mean of `(a_i x_i - b_i)^2 / 2`.
 fn game() -> Groups<f32> {
-    // The numbers that PyTorch computes with are float32.
+    // PyTorch computes with float32 numbers.
     let single = |v: f64| f64::from(v as f32);
     let row = |i: usize| ((0..4).map(|j| if i == j { single(A[i]) } else { 0.0 }).collect(), single(B[i]));
     Groups::new(vec![(0..4).map(row).collect()], Set::free(4))
@@ -28,7 +28,7 @@ fn ten_steps(rule: Rule) -> Vec<f32> {
 }
 
 #[test]
-fn ten_steps_are_those_of_pytorch() {
+fn ten_steps_equal_those_of_pytorch() {
     let sgd = |momentum, nesterov, weight_decay| Rule::Sgd(SgdOptions { momentum, nesterov, weight_decay });
     let adam = |betas, eps, weight_decay| Rule::Adam(AdamOptions { betas, eps, weight_decay });
     let cases: [(Rule, [f64; 4]); 6] = [

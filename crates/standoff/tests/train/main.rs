@@ -1,4 +1,4 @@
-//! Training: answers and steps known by hand or from PyTorch, endings, saved states, and no allocation per step.
+//! Training: responses and steps known by hand or from PyTorch, endings, saved states, and no allocation per step.
 
 #[path = "../common/counting.rs"]
 #[allow(dead_code)] // other tests use more of it

@@ -1,4 +1,4 @@
-//! Training saved at any step and continued elsewhere gives the same bits.
+//! Training that is saved at any step and continued elsewhere gives the same bits.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use standoff::{Game, Method, Point, Real, StopReason};
 
 use crate::game::{Groups, oracle, wavy};
 
-/// A state by name, exactly: numbers as the bits of `f64`, in which every `f32` is exact.
+/// An exact state by name: numbers as the bits of `f64`, in which every `f32` is exact.
 #[derive(Default)]
 struct Saved {
     vectors: BTreeMap<String, Vec<u64>>,
@@ -44,7 +44,7 @@ impl<R: Real> Visitor<R> for Load<'_> {
     }
 }
 
-/// Goes on to the end of the schedule; every coordinate of every x on the way.
+/// Continues to the end of the schedule; returns every coordinate of every x.
 fn finish<R: Real>(game: &mut Groups<R>, method: &mut Train<Groups<R>>, z: &mut Point<R>, most: u64) -> Vec<u64> {
     let (mut f, mut trail) = (oracle(game), Vec::new());
     for _ in 0..most {

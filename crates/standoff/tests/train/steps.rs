@@ -1,4 +1,4 @@
-//! Answers of y and steps of x that are known by hand, how training ends, and what it refuses.
+//! Responses of y and steps of x that are known by hand, the end of training, and refused inputs.
 
 use standoff::inner::Stop;
 use standoff::methods::{Reply, Train};
@@ -16,7 +16,7 @@ fn descent() -> Recipe {
     Recipe::descent(schedule(&[(3, 0.5)]))
 }
 
-/// y's answer at x = 0 where the losses are `b^2/2`.
+/// y's response at x = 0, where the losses are `b^2/2`.
 fn answer<R: Real>(bs: &[f64], reply: Reply) -> Vec<f64> {
     let mut game = Groups::<R>::parabolas(bs, Set::free(1));
     let mut method = Train::new(&game, reply, &descent()).unwrap();
@@ -26,16 +26,16 @@ fn answer<R: Real>(bs: &[f64], reply: Reply) -> Vec<f64> {
 }
 
 #[test]
-fn without_a_regulariser_y_is_the_corner_of_the_largest_loss() {
+fn without_a_regulariser_y_is_the_vertex_of_the_largest_loss() {
     assert_eq!(answer::<f64>(&[1.0, -3.0, 2.0], Reply::Exact { lambda: 0.0 }), [0.0, 1.0, 0.0]);
-    // Of equal losses the first.
+    // The first of equal losses.
     assert_eq!(answer::<f32>(&[1.0, -3.0, 3.0], Reply::Exact { lambda: 0.0 }), [0.0, 1.0, 0.0]);
     assert_eq!(answer::<f64>(&[2.0, 2.0, 2.0], Reply::Exact { lambda: 0.0 }), [1.0, 0.0, 0.0]);
 }
 
 #[test]
 fn with_a_regulariser_y_is_a_projection() {
-    // Losses 1, 3, 3: with lambda = 1 the first leaves, with lambda = 10 it stays: (0.1, 0.3, 0.3) + 0.1.
+    // Losses 1, 3, 3: with lambda = 1 the first weight is 0, with lambda = 10 it is not: (0.1, 0.3, 0.3) + 0.1.
     let bs = [2.0_f64.sqrt(), 6.0_f64.sqrt(), -(6.0_f64.sqrt())];
     for (lambda, want) in [(1.0, [0.0, 0.5, 0.5]), (10.0, [0.2, 0.4, 0.4])] {
         let exact = answer::<f64>(&bs, Reply::Exact { lambda });
@@ -53,7 +53,7 @@ fn with_a_regulariser_y_is_a_projection() {
     assert_eq!(answer::<f64>(&bs, Reply::Held), [1.0 / 3.0; 3]);
 }
 
-/// Every x of a run, the start first.
+/// Every x of a run, starting with the start.
 fn path(game: &mut Groups<f64>, reply: Reply, recipe: &Recipe, start: f64) -> (Vec<f64>, StopReason) {
     let mut method = Train::new(game, reply, recipe).unwrap();
     let mut z = Point { x: vec![start], y: game.y_set().centre() };
@@ -90,17 +90,17 @@ fn x_stays_in_its_set() {
 }
 
 #[test]
-fn rates_follow_the_schedule_and_moments_start_anew_if_told() {
+fn rates_follow_the_schedule_and_moments_are_reset_on_request() {
     let stages = schedule(&[(2, 0.5), (2, 0.25)]);
     let momentum = SgdOptions { momentum: 0.5, ..Default::default() };
     let mut game = Groups::parabolas(&[0.0], Set::free(1));
     // b = 8, 8, 4, 0 and x = 8, 4, 0, -1, -1 + 0.25 (-(-1)) ...: kept, b = 0.5*8 + 0 = 4, then 0.5*4 - 1 = 1.
     let (kept, _) = path(&mut game, Reply::Held, &Recipe::sgd(momentum, stages.clone()), 8.0);
     assert_eq!(kept, [8.0, 4.0, 0.0, -1.0, -1.25]);
-    // Anew, b = 0 in the third step: x stays at the minimum.
+    // With a reset, b = 0 in the third step: x stays at the minimum.
     let (anew, _) = path(&mut game, Reply::Held, &Recipe::sgd(momentum, stages.clone()).anew(), 8.0);
     assert_eq!(anew, [8.0, 4.0, 0.0, 0.0, 0.0]);
-    // Adam's first step after a fresh start has the length of the rate.
+    // Adam's first step after a reset has the length of the rate.
     let (adam, _) = path(&mut game, Reply::Held, &Recipe::adam(AdamOptions::default(), stages).anew(), 8.0);
     for (k, rate) in [(0, 0.5), (2, 0.25)] {
         assert!((adam[k] - adam[k + 1] - rate).abs() < 1e-8, "{adam:?}");
@@ -130,7 +130,7 @@ fn a_gradient_that_is_not_finite_ends_the_run_before_x_moves() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn unsuitable_games_and_parameters_are_refused() {
     let game = Groups::<f64>::parabolas(&[1.0, -1.0], Set::free(1));
     let stop = Stop::Steps(5);
     let wrong = [

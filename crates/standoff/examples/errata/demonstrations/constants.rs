@@ -5,7 +5,7 @@ use standoff::{Constants, Settings, StopReason, solve, zoo};
 
 use super::{Failure, Page};
 
-/// Complete constants, for plans.
+/// A complete set of constants, for plans.
 pub(super) const SAMPLE: Constants = Constants {
     l11: 1.0,
     l12: 2.0,
@@ -35,7 +35,8 @@ pub(super) fn e4(page: &mut Page) -> Result<(), Failure> {
 }
 
 pub(super) fn e5(page: &mut Page) -> Result<(), Failure> {
-    // A start whose y is the exact answer has inner gap 0: read so, the count promises that one step is enough.
+    // At a start whose y is the exact maximiser the inner gap is 0: with that reading, the count says that one step is
+    // enough.
     for (label, delta_g) in [("the inner gap, 0", 0.0), ("Delta_g, 1", 1.0)] {
         let c = Constants { delta_g: Some(delta_g), ..SAMPLE };
         let count = plan::algorithm2(&c, 1e-2, Statement::Printed, OuterStep::FrankWolfe)?.outer;
@@ -51,7 +52,8 @@ pub(super) fn e6(page: &mut Page) -> Result<(), Failure> {
         let (r_bar, l_bar) = (r.max(1.0), l.max(l12).max(g_max).max(1.0));
         let first = l * eps * eps / (64.0 * r * (g_max + l * r).powi(2));
         let second = l * eps * eps / (64.0 * r_bar.powi(3) * l_bar.powi(2));
-        // K >= N_K makes rho^(K/2) sqrt(2 Delta/mu) L12 equal to this; N_K has Rbar = max(R, 1), so a tiny R does no harm.
+        // K >= N_K makes rho^(K/2) sqrt(2 Delta/mu) L12 equal to this; N_K has Rbar = max(R, 1), so a tiny R is
+        // harmless.
         let error = l12 * l * eps * eps / (256.0 * (l_bar * r_bar).powi(3));
         let holds = (first / second - 1.0).abs() > 0.1 && error <= eps * eps / 256.0 && error <= first.min(second);
         page.claim(

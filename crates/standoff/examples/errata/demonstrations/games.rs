@@ -19,7 +19,7 @@ fn certify(game: &mut dyn Game<Real = f64>, x: f64, y: f64) -> (f64, f64) {
     (gx, gy)
 }
 
-/// X and Y at each point; both vanish at the equilibria and nowhere else.
+/// Prints X and Y at each point; both are 0 at the equilibria and nowhere else.
 fn table(page: &mut Page, i: &mut zoo::Instance, points: &[(f64, f64, bool)]) -> Result<(), Failure> {
     for &(x, y, equilibrium) in points {
         let (gx, gy) = certify(i.game.as_mut(), x, y);

@@ -1,4 +1,4 @@
-//! E9 and E14: which iterate is returned, and what noise asks for.
+//! E9 and E14: the iterate that is returned, and the batch size that noise needs.
 
 use standoff::methods::Regularised;
 use standoff::{Constants, Point, Record, Set, Settings, Trace, solve_with};
@@ -6,7 +6,8 @@ use standoff::{Constants, Point, Record, Set, Settings, Trace, solve_with};
 use super::{Failure, Formula, Page};
 
 pub(super) fn e9(page: &mut Page) -> Result<(), Failure> {
-    // x^3/3 + 0.02 x + 0.001 x y: Algorithm 2 passes the flat part at x = 0, where X = 0.02, and goes on to steeper ones.
+    // x^3/3 + 0.02 x + 0.001 x y: Algorithm 2 passes the flat part at x = 0, where X = 0.02, and continues to steeper
+    // ones.
     let mut game = Formula {
         x_set: Set::interval(-3.0, 3.0)?,
         y_set: Set::interval(-1.0, 1.0)?,
@@ -49,7 +50,8 @@ impl Noise {
 
 /// The mean of X over T steps of Algorithm 1 on `xy - y^2/2`, X = [-1, 1], with batches of `batch` noisy gradients in x.
 ///
-/// y = x answers exactly, so g = x^2/2 and L = 1; a feasible step of length at most 1 gains `|x| min(1, 1 + |x|) = |x|`.
+/// The best response is y = x, so g = x^2/2 and L = 1; a feasible step of length at most 1 gains `|x| min(1, 1 + |x|) =
+/// |x|`.
 fn mean_gap(batch: u64, steps: u64) -> f64 {
     let (mut x, mut sum, mut noise) = (1.0_f64, 0.0, Noise(7));
     for _ in 0..steps {

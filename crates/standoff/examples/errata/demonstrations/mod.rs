@@ -1,4 +1,4 @@
-//! The list of demonstrations, and how one reports what it saw.
+//! The list of demonstrations, and the type that collects their output.
 
 mod constants;
 mod experiments;
@@ -26,14 +26,14 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Prints a line whose claim is `holds`.
+    /// Prints a line, which is a claim that must hold.
     fn claim(&mut self, holds: bool, line: String) -> Result<(), Failure> {
         let result = if holds { Ok(()) } else { Err(Failure(format!("this does not hold: {line}"))) };
         self.lines.push(line);
         result
     }
 
-    /// Prints a line that explains, and claims nothing.
+    /// Prints an explanation without a claim.
     fn say(&mut self, line: &str) {
         self.lines.push(line.to_owned());
     }
@@ -49,7 +49,7 @@ pub(crate) struct Demonstration {
 }
 
 impl Demonstration {
-    /// The lines to print, and whether every claim in them holds.
+    /// The lines to print, and an error if a claim does not hold.
     pub(crate) fn run(&self) -> (Vec<String>, Result<(), Failure>) {
         let mut page = Page::default();
         let outcome = (self.show)(&mut page);
@@ -84,7 +84,8 @@ const fn entry(name: &'static str, title: &'static str, show: fn(&mut Page) -> R
     Demonstration { name, title, show }
 }
 
-/// Those of the given names, in any case; all of them if none is given. An unknown name is an error that lists the known ones.
+/// Selects demonstrations by name, ignoring case; all of them if no name is given. An unknown name is an error that
+/// lists the known ones.
 pub(crate) fn select(wanted: &[String]) -> Result<Vec<&'static Demonstration>, String> {
     let known = |name: &String| ALL.iter().any(|d| d.name.eq_ignore_ascii_case(name));
     if let Some(unknown) = wanted.iter().find(|name| !known(name)) {

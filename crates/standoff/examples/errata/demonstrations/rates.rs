@@ -1,4 +1,4 @@
-//! E8 and E13: how counts grow with 1/eps.
+//! E8 and E13: growth of gradient counts with 1/eps.
 
 use standoff::plan::{self, OuterStep, Statement};
 use standoff::{AnyMethod, Settings, StopReason, solve, zoo};
@@ -19,7 +19,7 @@ pub(super) fn e8(page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Gradients of both players that a method needs on the ramp of its own eps.
+/// Number of gradients of both players that a method needs on the ramp of its own eps.
 fn gradients(method: &str, eps: f64) -> Result<f64, Failure> {
     let mut i = zoo::ramp(eps)?;
     let method = AnyMethod::named(method, &i.constants.into())?;

@@ -43,7 +43,8 @@ pub(super) fn e2(page: &mut Page) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The share of the gap that one epoch of N steps of the right size leaves, f a parabola of curvature `bend` below L22 = kappa lambda.
+/// The share of the gap that remains after one epoch of N steps of the right size, for a parabola f of curvature `bend`
+/// below L22 = kappa lambda.
 fn epoch(kappa: f64, bend: f64, n: u64) -> Result<f64, Failure> {
     let set = || Set::interval(-9.0, 9.0).map_err(Failure::from);
     let (f, dx) = (|_: f64, _: f64| 0.0, |_: f64, _: f64| 0.0);
@@ -87,8 +88,9 @@ pub(super) fn e3(page: &mut Page) -> Result<(), Failure> {
 }
 
 pub(super) fn e7(page: &mut Page) -> Result<(), Failure> {
-    // x (1 + y) - 5 y^2 on X = [0, 1]: y = x/10 answers, grad g = 1 + x/10 <= 1.1 = g_max = max(L, L12, g_max), L = L12^2/10.
-    // At x = 1 with ||e|| = eps^2/256, the most that K >= N_K allows, eps = 1: X/L~ = (1.1 + 1/256)/1.1.
+    // x (1 + y) - 5 y^2 on X = [0, 1]: y = x/10 is the best response, grad g = 1 + x/10 <= 1.1 = g_max = max(L, L12,
+    // g_max), L = L12^2/10.
+    // At x = 1 with ||e|| = eps^2/256, the largest error that K >= N_K allows, eps = 1: X/L~ = (1.1 + 1/256)/1.1.
     let mut game = Formula {
         x_set: Set::interval(0.0, 1.0)?,
         y_set: Set::interval(-1.0, 1.0)?,

@@ -3,16 +3,16 @@
 use super::super::step::pull;
 use crate::{Game, Need, Oracle, Real, StopReason, ops};
 
-/// How a subproblem, or its x-loop, ended.
+/// Result of a subproblem, or of its x-loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// The residual is small enough.
     Settled,
-    /// `f + m ||. - x_t||^2` was seen not to be m-strongly convex: m is too small.
+    /// `f + m ||. - x_t||^2` is not m-strongly convex: m is too small.
     Convexity,
 }
 
-/// The descent, its answer `x`, and its scratch. Each run begins where the last one ended.
+/// The descent, its result `x`, and scratch space. Each run starts at the result of the last one.
 pub(super) struct Descent<R> {
     pub(super) x: Vec<R>,
     anchor: Vec<R>,
@@ -41,7 +41,7 @@ impl<R: Real> Descent<R> {
         }
     }
 
-    /// A new subproblem around `x`.
+    /// Starts a new subproblem around `x`.
     pub(super) fn begin(&mut self, x: &[R], l11: f64, m: f64) {
         self.x.copy_from_slice(x);
         self.anchor.copy_from_slice(x);
@@ -99,7 +99,7 @@ impl<R: Real> Descent<R> {
         self.last.copy_from_slice(&self.x);
     }
 
-    /// `<grad F(u') - grad F(u), u' - u> < m ||u' - u||^2` between the last two points, by more than rounding.
+    /// True if `<grad F(u') - grad F(u), u' - u> < m ||u' - u||^2` for the last two points, by more than rounding.
     fn bends_down(&self) -> bool {
         let (mut turn, mut square) = (0.0, 0.0);
         for i in 0..self.from.len() {

@@ -1,19 +1,20 @@
-//! FastNash: an inexact proximal-point method in x whose subproblems are solved by accelerated ascent on their dual function,
-//! in a form that stops on computable residuals instead of counting.
+//! FastNash: an inexact proximal-point method in x. Accelerated ascent on the dual function solves its subproblems and
+//! stops at computable residuals instead of fixed numbers of steps.
 //!
 //! D. M. Ostrovskii, A. Lowy, M. Razaviyayn, "Efficient search of first-order Nash equilibria in nonconvex-concave smooth
 //! min-max problems", SIAM Journal on Optimization 31, 2021.
 //!
-//! With m at least the weak-convexity modulus of `f(., y)` (L11 will do), `lambda = eps/(2 radius_y)` and
-//! `F_t(x, y) = f(x, y) + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`, which is m-strongly convex in x and lambda-strongly
-//! concave in y, a step is a pair `(x_{t+1}, y_{t+1})` whose normal-cone residuals are `r_x <= eps/8` and
-//! `r_y <= min(eps/4, eps sqrt(lambda/(32 m)))`. Its duality gap is at most `r_x^2/(2m) + r_y^2/(2 lambda) <= eps^2/(32 m)`, so
-//! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x` and
-//! `Y <= r_y + lambda radius_y`. Hence at most `32 m Delta_g/eps^2` steps, each of `O(sqrt(L_psi/lambda) log(1/eps))` ascent
-//! steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness is `L_psi = L22 + lambda + L12^2/m`.
+//! Let m be at least the weak-convexity modulus of `f(., y)` (L11 is enough), `lambda = eps/(2 radius_y)` and `F_t(x,
+//! y) = f(x, y) + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`, which is m-strongly convex in x and lambda-strongly
+//! concave in y. A step is a pair `(x_{t+1}, y_{t+1})` with normal-cone residuals `r_x <= eps/8` and `r_y <= min(eps/4,
+//! eps sqrt(lambda/(32 m)))`. Its duality gap is at most `r_x^2/(2m) + r_y^2/(2 lambda) <= eps^2/(32 m)`, so
+//! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x`
+//! and `Y <= r_y + lambda radius_y`. Hence there are at most `32 m Delta_g/eps^2` steps, each with
+//! `O(sqrt(L_psi/lambda) log(1/eps))` ascent steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness
+//! is `L_psi = L22 + lambda + L12^2/m`.
 //!
-//! That is for steps of length at most 1. For steps of length at most `m_x` and `m_y` every residual costs so many times as much:
-//! `lambda` and the bound `eps/4` of `r_y` are divided by `m_y`, the bounds from X by `m_x`.
+//! This is for steps of length at most 1. For steps of length at most `m_x` and `m_y`, a residual changes X and Y by so
+//! many times its size: `lambda` and the bound `eps/4` of `r_y` are divided by `m_y`, the bounds from X by `m_x`.
 
 mod descent;
 
@@ -25,11 +26,12 @@ use crate::inner::Regulariser;
 use crate::plan::StepReach;
 use crate::{Constants, Error, Game, Goal, Need, Oracle, Point, Real, StopReason, ops};
 
-/// The error that an inexact `x(y)` may put into a gradient of psi, as a share of the last step's length over its size...
+/// Allowed error of a gradient of psi from an inexact `x(y)`, relative to the length of the last step over its size...
 const NOISE: f64 = 0.2;
-/// ... and, where the residual is judged, of the tolerance.
+/// ... and, where the residual is tested, relative to the tolerance.
 const LAST_NOISE: f64 = 0.1;
-/// The residual is at most twice `||y+ - y||/step`, and noise: at this share of the tolerance it is worth a look.
+/// The residual is at most twice `||y+ - y||/step` plus noise. It is computed if this is at most that share of the
+/// tolerance.
 const WORTH_A_LOOK: f64 = 0.8;
 
 /// FastNash: `(x, y)+ = approximate saddle point of f + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`.
@@ -43,24 +45,24 @@ const WORTH_A_LOOK: f64 = 0.8;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FastNash {
-    /// The weight m that holds x; by default L11, or `L12/20` where L11 = 0.
+    /// Weight m of the proximal term; by default L11, or `L12/20` if L11 = 0.
     pub m: Option<f64>,
-    /// m starts at `L11/32` and doubles when convexity is violated.
+    /// True to start m at `L11/32` and double it when convexity is violated.
     pub adaptive: bool,
-    /// The weight of the regulariser; by default `eps/(2 radius_y)`, so that it costs Y at most `eps/2`.
+    /// The weight of the regulariser; by default `eps/(2 radius_y)`, which adds at most `eps/2` to Y.
     pub lambda: Option<f64>,
-    /// Needs L11, L12, L22 and a bounded Y.
+    /// Constants of the game: L11, L12, L22; Y must be bounded.
     pub constants: Option<Constants>,
 }
 
 impl FastNash {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(super) fn named(given: &NamedParameters) -> Result<Self, Error> {
         let (m, lambda) = (given.get("m"), given.get("lambda"));
         Ok(Self { m, adaptive: given.switch("adaptive")?, lambda, constants: given.constants })
     }
 
-    /// Checks the parameters and makes the method ready for a game.
+    /// Checks the parameters and builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         let given = Given::new("fastnash", &self.constants, goal)?;
         let c = given.constants()?;
@@ -71,7 +73,7 @@ impl FastNash {
             Ok(match (c.l11 > 0.0, c.l12 > 0.0) {
                 (true, _) if self.adaptive => c.l11 / 32.0,
                 (true, _) => c.l11,
-                // Convex in x: any m will do.
+                // Convex in x: any positive m works.
                 (false, true) => 0.05 * c.l12,
                 (false, false) => eps,
             })
@@ -92,23 +94,23 @@ impl FastNash {
     }
 }
 
-/// The method under way.
+/// A running method with its state.
 struct FastNashRun<G: Game> {
     eps: f64,
-    /// The longest steps of the certificate.
+    /// The longest steps that the certificate considers.
     reach: StepReach,
     constants: Constants,
     m: f64,
     adaptive: bool,
     regulariser: Regulariser<G::Real>,
     descent: Descent<G::Real>,
-    /// Whether `normal` is a normal vector of Y at the current y.
+    /// 1 if `normal` is a normal vector of Y at the current y.
     kept: u64,
     normal: Vec<G::Real>,
     dual: Dual<G::Real>,
 }
 
-/// Scratch of the ascent on psi.
+/// Scratch space of the ascent on psi.
 struct Dual<R> {
     last: Vec<R>,
     from: Vec<R>,
@@ -116,14 +118,14 @@ struct Dual<R> {
     gradient: Vec<R>,
 }
 
-/// What follows from m and lambda.
+/// Parameters that depend on m and lambda.
 struct DualTuning {
     step: f64,
     momentum: f64,
-    /// Stop when the residuals are at most these.
+    /// Tolerances of the residuals.
     tolerance_x: f64,
     tolerance_y: f64,
-    /// From the error of a gradient of psi to the residual of the x that causes it.
+    /// Residual of x per unit of the resulting error in a gradient of psi.
     per_noise: f64,
 }
 
@@ -144,13 +146,13 @@ impl<G: Game> FastNashRun<G> {
         }
     }
 
-    /// Solves the subproblem around `z.x` from `z`, and moves there; `Convexity` when m turns out too small.
+    /// Solves the subproblem around `z.x` from `z` and moves there. Returns `Convexity` if m is too small.
     fn solve(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<End, StopReason> {
         let t = self.tune();
         self.descent.begin(&z.x, self.constants.l11, self.m);
         self.dual.last.copy_from_slice(&z.y);
         self.dual.from.copy_from_slice(&z.y);
-        // A point may be judged if it is the result of a projection, and so has a known normal vector.
+        // A point can be tested if it is the result of a projection, so that a normal vector is known.
         let mut judged = self.kept == 1;
         self.kept = 0;
         let mut pace = 0.0;
@@ -179,7 +181,7 @@ impl<G: Game> FastNashRun<G> {
         Ok(End::Settled)
     }
 
-    /// `next = P_Y(from + step * gradient)`, with its normal vector; `true` when it is where it was.
+    /// `next = P_Y(from + step * gradient)` with its normal vector. Returns `true` if the point did not move.
     fn ascend(&mut self, f: &Oracle<'_, G>, step: f64) -> Result<bool, StopReason> {
         let Dual { from, next, gradient, .. } = &mut self.dual;
         ops::add_scaled(next, from, step, gradient);
@@ -195,7 +197,7 @@ impl<G: Game> FastNashRun<G> {
         Ok(moved <= 4.0 * G::Real::UNIT_ROUNDOFF * ops::norm(from))
     }
 
-    /// O'Donoghue and Candes: the momentum points against the gradient step.
+    /// Restart test of O'Donoghue and Candes: true if the momentum points against the gradient step.
     fn overshoots(&self) -> bool {
         let Dual { last, from, next, .. } = &self.dual;
         ops::sum_of(from.len(), |i| (from[i].to_f64() - next[i].to_f64()) * (next[i].to_f64() - last[i].to_f64())) > 0.0

@@ -1,4 +1,4 @@
-//! Convex-concave games: a quadratic one, a stiff one, and games whose variables are badly scaled.
+//! Convex-concave games: a quadratic one, a stiff one, and games with badly scaled variables.
 
 use nalgebra::DMatrix;
 
@@ -13,14 +13,14 @@ fn factors(random: &mut Random, n: usize) -> Vec<f64> {
     (0..n).map(|_| 10.0_f64.powf(random.uniform(-2.0, 2.0))).collect()
 }
 
-/// The matrix with column `j` multiplied by `by[j]`, row by row.
+/// The matrix with column `j` multiplied by `by[j]`, stored row by row.
 fn scale_columns(values: &[f64], by: &[f64]) -> Vec<f64> {
     values.iter().enumerate().map(|(at, v)| v * by[at % by.len()]).collect()
 }
 
 /// `|Kx|^2/2 + p'x + y'(Bx + q) - |Cy|^2/2` on two boxes; K and C have fewer rows than columns, so both players have flat directions.
 ///
-/// With factors d and e the variables are `u = x/d` and `v = y/e`: the game is the same one in other units, box included.
+/// With factors d and e the variables are `u = x/d` and `v = y/e`: the same game in other units, including the box.
 fn quadratic_in_units(mut t: Text, d: &[f64], e: &[f64]) -> Result<Instance, Error> {
     const N: usize = 10;
     const M: usize = 8;
@@ -46,7 +46,7 @@ fn quadratic_in_units(mut t: Text, d: &[f64], e: &[f64]) -> Result<Instance, Err
     t.game("0.5*sum((K@x)^2) + dot(p, x) + dot(y, B@x + q) - 0.5*sum((C@y)^2)")
 }
 
-/// Convex in x and concave in y, neither strongly.
+/// A quadratic game, convex in x and concave in y, neither strongly.
 pub(super) fn quadratic(seed: u64) -> Result<Instance, Error> {
     quadratic_in_units(Text::new(seed), &[1.0; 10], &[1.0; 8])
 }
@@ -58,7 +58,7 @@ pub(super) fn scaled_quadratic(seed: u64) -> Result<Instance, Error> {
     quadratic_in_units(Text::new(seed), &d, &e)
 }
 
-/// `x'Ay` becomes `(d x)'A(e y)`. The simplices stay what they are: a mixed strategy has no unit.
+/// `x'Ay` becomes `(d x)'A(e y)`. The simplices are not scaled.
 pub(super) fn scaled_matrix(a: &Matrix, seed: u64) -> Result<Instance, Error> {
     let mut units = Random::stream(seed, 1);
     let (d, e) = (factors(&mut units, a.rows()), factors(&mut units, a.cols()));

@@ -4,7 +4,7 @@ use super::text::Text;
 use crate::Error;
 use crate::zoo::Instance;
 
-/// Labels: the side of a hidden hyperplane, seen through noise. Returns the samples times their labels.
+/// Labels are the side of a hidden hyperplane, with noise. Returns the samples times their labels.
 fn labelled(t: &mut Text, n: usize, d: usize) -> Vec<f64> {
     let hidden = t.random.normals(d, 1.0);
     let mut rows = Vec::with_capacity(n * d);
@@ -16,7 +16,7 @@ fn labelled(t: &mut Text, n: usize, d: usize) -> Vec<f64> {
     rows
 }
 
-/// No sample weighs more than five times its share: a simplex with a cap, as a polyhedron.
+/// Robust classification in which no sample weight exceeds five times the average: a capped simplex, as a polyhedron.
 pub(super) fn cvar(seed: u64) -> Result<Instance, Error> {
     const N: usize = 20;
     let mut t = Text::new(seed);
@@ -30,7 +30,7 @@ pub(super) fn cvar(seed: u64) -> Result<Instance, Error> {
     }
     let mut sides = vec![5.0 / N as f64; N];
     sides.extend([0.0; N]);
-    // The sum is one: at most, and at least.
+    // Two rows for "the sum is one": at most and at least.
     rows.extend([vec![1.0; N], vec![-1.0; N]]);
     sides.extend([1.0, -1.0]);
     t.variable("min.w", "{ ball = { radius = 5 } }", &[0.0; 4]);
@@ -39,7 +39,7 @@ pub(super) fn cvar(seed: u64) -> Result<Instance, Error> {
     t.game("dot(p, sigmoid(-(Z@w))) + 0.01*sum(w^2 / (1 + w^2))")
 }
 
-/// Three tanh units fitted to four groups that disagree.
+/// Three tanh units fitted to four groups with different labels.
 pub(super) fn groups(seed: u64) -> Result<Instance, Error> {
     const N: usize = 12;
     let mut t = Text::new(seed);
@@ -61,7 +61,7 @@ pub(super) fn groups(seed: u64) -> Result<Instance, Error> {
     t.game(&losses.join(" + "))
 }
 
-/// The adversary may move a label at a price that is just above what it gains.
+/// Regression against an adversary that may change a label at a cost slightly above its gain.
 pub(super) fn labels(seed: u64) -> Result<Instance, Error> {
     const N: usize = 12;
     let mut t = Text::new(seed);
@@ -74,7 +74,7 @@ pub(super) fn labels(seed: u64) -> Result<Instance, Error> {
     t.game("mean(0.5*(tanh(A@w) - y)^2 - 0.6*(y - b)^2)")
 }
 
-/// `((a_i'x)^2 - b_i)^2` of the worst measurement; the sign of x cannot be found.
+/// Phase retrieval: `((a_i'x)^2 - b_i)^2` of the worst measurement; the sign of x is not determined.
 pub(super) fn phase(seed: u64) -> Result<Instance, Error> {
     const N: usize = 15;
     let mut t = Text::new(seed);
@@ -93,7 +93,7 @@ pub(super) fn phase(seed: u64) -> Result<Instance, Error> {
     t.game("dot(p, ((A@x)^2 - b)^2)")
 }
 
-/// The logistic game between a cloud, moved by m and stretched by s, and a discriminator that sees through w.
+/// The logistic game between a normal cloud, shifted by m and scaled by s, and a linear discriminator w.
 pub(super) fn gan(seed: u64) -> Result<Instance, Error> {
     const N: usize = 20;
     let mut t = Text::new(seed);
@@ -109,7 +109,8 @@ pub(super) fn gan(seed: u64) -> Result<Instance, Error> {
     t.game("-mean(softplus(-(R@w + c[0]))) - mean(softplus(Z@(s*w) + dot(m, w) + c[0]))")
 }
 
-/// `-||Cy - tanh(Dx) - c||^2/2 + p(x)`, with more columns than rows in C: quadratic in y, with a subspace of answers.
+/// `-||Cy - tanh(Dx) - c||^2/2 + p(x)`, where C has more columns than rows: quadratic in y, with a subspace of
+/// maximisers.
 pub(super) fn pl_network(seed: u64) -> Result<Instance, Error> {
     let mut t = Text::new(seed);
     t.normals("C", 6, 10, 1.0);

@@ -1,4 +1,4 @@
-//! Games on sets of every kind.
+//! Games on sets of all kinds.
 
 use super::text::Text;
 use crate::Error;
@@ -6,7 +6,7 @@ use crate::zoo::Instance;
 
 const BOX: &str = "{ box = { lower = -1, upper = 1 } }";
 
-/// `u'Hu/2 + sum cos(2v)/2` and a coupling that is linear in p and concave in q.
+/// `u'Hu/2 + sum cos(2v)/2` plus a coupling that is linear in p and concave in q.
 pub(super) fn mixed_sets(seed: u64) -> Result<Instance, Error> {
     let mut t = Text::new(seed);
     t.symmetric("H", 6, 1.0);
@@ -22,7 +22,7 @@ pub(super) fn mixed_sets(seed: u64) -> Result<Instance, Error> {
     t.game("0.5*dot(u, H@u) + 0.5*sum(cos(2*v)) + dot(p, A@u + B@v) + dot(q, C@u + D@v) - sum((E@q)^2)")
 }
 
-/// Bounded units of x, each rewarded or punished by y, and a bent floor.
+/// tanh units of x weighted by y, plus a non-convex function of x.
 pub(super) fn saturated(seed: u64) -> Result<Instance, Error> {
     let mut t = Text::new(seed);
     t.normals("A", 10, 15, 2.0);
@@ -35,7 +35,7 @@ pub(super) fn saturated(seed: u64) -> Result<Instance, Error> {
     t.game("dot(y, tanh(A@x) - b) + 0.3*sum(sin(2*x)) + dot(c, x)")
 }
 
-/// An indefinite quadratic where twelve half-spaces meet a box.
+/// An indefinite quadratic on a box cut by twelve half-spaces.
 pub(super) fn polytope(seed: u64) -> Result<Instance, Error> {
     const N: usize = 6;
     let mut t = Text::new(seed);
@@ -56,7 +56,7 @@ pub(super) fn polytope(seed: u64) -> Result<Instance, Error> {
     t.game("0.5*dot(x, H@x) + dot(y, B@x) - 0.5*sum((C@y)^2)")
 }
 
-/// Strongly concave on paper, flat in practice.
+/// A game that is concave in y with curvatures from 1 down to 1e-6.
 pub(super) fn flat(seed: u64) -> Result<Instance, Error> {
     const M: usize = 13;
     let mut t = Text::new(seed);
@@ -72,7 +72,7 @@ pub(super) fn flat(seed: u64) -> Result<Instance, Error> {
     t.game("0.5*dot(x, H@x) + dot(p, x) + dot(y, B@x + q) - 0.5*sum(d*y^2)")
 }
 
-/// `-sum_i log(1 + h_i x_i / (noise + interference_i(x) + y_i))`: x spreads its power, y its noise.
+/// `-sum_i log(1 + h_i x_i / (noise + interference_i(x) + y_i))`: x distributes power, y distributes noise.
 pub(super) fn jamming(seed: u64) -> Result<Instance, Error> {
     const N: usize = 10;
     let mut t = Text::new(seed);

@@ -1,8 +1,8 @@
-//! Families of random games that no method here was designed or tuned on: what a race is judged by.
+//! Held-out families of random games for races: no method here was designed or tuned on them.
 //!
-//! Half of them are written as text, as a user would write them, and state no constants; the others are zoo games at sizes and
-//! seeds of their own. The families `scaled-*` are the convex-concave ones with every coordinate of both players multiplied by
-//! `10^u`, u uniform in [-2, 2]: boxes follow (the same game in other units), simplices stay simplices.
+//! Half of them are written as text, as a user would write them, and state no constants; the others are zoo games with
+//! other sizes and seeds. The families `scaled-*` are the convex-concave ones with every coordinate of both players
+//! multiplied by `10^u`, u uniform in [-2, 2]: boxes are scaled too (the same game in other units), simplices are not.
 
 mod convex;
 mod learning;
@@ -14,20 +14,20 @@ use crate::Error;
 use crate::sets::Matrix;
 use crate::zoo::random::Random;
 
-/// A family of games: one for each seed.
+/// A family of games, one for each seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Family {
-    /// In kebab-case.
+    /// The name, in kebab-case.
     pub name: &'static str,
-    /// In one line.
+    /// The description, in one line.
     pub summary: &'static str,
-    /// What its games are in `y`.
+    /// The class of its games in `y`.
     pub class: Class,
-    /// The game of a seed.
+    /// Makes the game of a seed.
     pub make: fn(u64) -> Result<Instance, Error>,
 }
 
-/// Every family, in the order of the list.
+/// All families, in the order of the list.
 pub fn families() -> &'static [Family] {
     use Class::{Concave, Pl, StronglyConcave};
     type Make = fn(u64) -> Result<Instance, Error>;
@@ -40,12 +40,12 @@ pub fn families() -> &'static [Family] {
         family("polytope", Concave, mixed::polytope, "an indefinite quadratic on a random polytope against a box"),
         family("flat", Concave, mixed::flat, "concave in y with curvatures from 1 to 1e-6"),
         family("jamming", Concave, mixed::jamming, "power allocation with interference against a jammer"),
-        family("cvar", Concave, learning::cvar, "classification, the worst fifth of the samples counts"),
-        family("groups", Concave, learning::groups, "a small network, the worst of four groups counts"),
+        family("cvar", Concave, learning::cvar, "classification, mean loss of the worst fifth of the samples"),
+        family("groups", Concave, learning::groups, "a small network, loss of the worst of four groups"),
         family("labels", StronglyConcave, learning::labels, "regression against adversarial labels"),
-        family("phase", Concave, learning::phase, "phase retrieval, the worst measurement counts"),
+        family("phase", Concave, learning::phase, "phase retrieval, loss of the worst measurement"),
         family("gan", Concave, learning::gan, "a shifted and scaled cloud against a linear discriminator"),
-        family("pl-network", Pl, learning::pl_network, "y fits more unknowns than equations, to tanh units of x"),
+        family("pl-network", Pl, learning::pl_network, "y solves underdetermined equations with tanh units of x"),
         family("quadmax-20", Concave, |seed| quadmax(20, 12, seed), "the largest of 12 indefinite quadratics"),
         family("matrix-wide", Concave, |seed| random_matrix_game(30, 80, seed), "a random 30 by 80 matrix game"),
         family("matrix-skew", Concave, skew, "a random antisymmetric 60 by 60 matrix game"),

@@ -5,10 +5,11 @@ use nalgebra::DMatrix;
 use super::{check, refuse, symmetrise};
 use crate::Error;
 
-/// Squarings before the verdict is "not stable": a spectral radius within 1e-15 of 1 is not told from 1.
+/// Limit of squarings; then the matrix counts as unstable. A spectral radius within 1e-15 of 1 is not distinguished
+/// from 1.
 const MOST: usize = 60;
 
-/// `F, F^2, F^4, ...` until they vanish, which they do exactly when the spectral radius of `F` is below 1.
+/// `F, F^2, F^4, ...` until they vanish, which happens if and only if the spectral radius of `F` is below 1.
 #[derive(Debug)]
 pub(super) struct Doubling {
     powers: Vec<DMatrix<f64>>,
@@ -23,7 +24,8 @@ impl Doubling {
         Self { powers: vec![zeros()], used: 0, product: zeros(), turned: zeros() }
     }
 
-    /// Squares `f` until the rest of the series is below rounding; `false` if that does not happen: `f` is not stable.
+    /// Squares `f` until the rest of the series is below rounding. Returns `false` if that does not happen: `f` is not
+    /// stable.
     pub(super) fn factor(&mut self, f: &DMatrix<f64>) -> bool {
         self.used = 0;
         self.powers[0].copy_from(f);
@@ -47,7 +49,8 @@ impl Doubling {
         false
     }
 
-    /// Replaces a symmetric `w` by `sum_i F^i w F'^i`, the solution of `X = F X F' + w`. `factor` came first, and was true.
+    /// Replaces a symmetric `w` by `sum_i F^i w F'^i`, the solution of `X = F X F' + w`. Call `factor` first; it must
+    /// have returned true.
     pub(super) fn sum(&mut self, w: &mut DMatrix<f64>) {
         for power in &self.powers[..self.used] {
             self.product.gemm(1.0, power, w, 0.0); // F X
@@ -57,7 +60,7 @@ impl Doubling {
         symmetrise(w);
     }
 
-    /// As [`sum`](Self::sum), for `X = F' X F + w`.
+    /// Same as [`sum`](Self::sum), for `X = F' X F + w`.
     pub(super) fn sum_transposed(&mut self, w: &mut DMatrix<f64>) {
         for power in &self.powers[..self.used] {
             self.product.gemm(1.0, w, power, 0.0);

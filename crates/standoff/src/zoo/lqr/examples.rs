@@ -1,4 +1,4 @@
-//! Systems to imitate: a scalar one with known equilibria, random ones, a cart with a pole.
+//! Systems for the imitation game: a scalar one with known equilibria, random ones, and a cart with a pole.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -14,7 +14,7 @@ const B: f64 = 0.5;
 const Q: f64 = 1.0;
 const R: f64 = 0.5;
 const BOUNDS: (f64, f64) = (0.2, 3.0);
-/// Stabilising gains are those between 0.2 and 4.2; the game stays a little inside.
+/// Gains between 0.2 and 4.2 stabilise; the game stays slightly inside.
 const GAINS: (f64, f64) = (0.25, 4.15);
 
 fn one(v: f64) -> DMatrix<f64> {
@@ -55,13 +55,14 @@ fn minus(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0 - b.0, a.1 - b.1)
 }
 
-/// `V(k) = (1, k^2) / (1 - (a - b k)^2)`, the gradient of the cost by `(q, r)`.
+/// `V(k) = (1, k^2) / (1 - (a - b k)^2)`, the gradient of the cost with respect to `(q, r)`.
 fn footprint(k: f64) -> (f64, f64) {
     let visits = 1.0 / (1.0 - (A - B * k).powi(2));
     (visits, visits * k * k)
 }
 
-/// The adversary answers `centre + V(k) - V(k_E)`, clipped; the equilibrium is where the cost it then claims is flat in k.
+/// The adversary's best response is `centre + V(k) - V(k_E)`, clipped; at the equilibrium, the cost with this response
+/// is stationary in k.
 fn scalar_equilibrium(centre: (f64, f64), expert: f64) -> (f64, (f64, f64)) {
     let answer = |k: f64| {
         let excess = minus(footprint(k), footprint(expert));
@@ -84,7 +85,7 @@ fn scalar_equilibrium(centre: (f64, f64), expert: f64) -> (f64, (f64, f64)) {
     (high, answer(high))
 }
 
-/// A random system of spectral radius 1.05, so that it must be stabilised; `Sigma0 = I`.
+/// A random system of spectral radius 1.05, so that it needs a controller; `Sigma0 = I`.
 pub fn random_system(states: usize, inputs: usize, seed: u64) -> Result<System, Error> {
     at_least("states", states, 1)?;
     at_least("inputs", inputs, 1)?;
@@ -97,7 +98,8 @@ pub fn random_system(states: usize, inputs: usize, seed: u64) -> Result<System, 
     System::new(a * (1.05 / radius), b, DMatrix::identity(states, states))
 }
 
-/// The imitation game on a random system, regularised around the expert's own cost, a random one with eigenvalues between 1/2 and 2.
+/// The imitation game on a random system, regularised around the expert's own cost, a random one with eigenvalues
+/// between 1/2 and 2.
 pub fn random(states: usize, inputs: usize, seed: u64, order: Order) -> Result<Instance, Error> {
     let system = random_system(states, inputs, seed)?;
     let mut random = Random::new(seed ^ 0xC057);
@@ -105,7 +107,8 @@ pub fn random(states: usize, inputs: usize, seed: u64, order: Order) -> Result<I
     own_centre(&system, &q, &r, order)
 }
 
-/// The imitation game of the optimal gain of `(Q, R)`, with `gamma = 1` around that very cost: the equilibrium is the expert's.
+/// The imitation game of the optimal gain of `(Q, R)`, with `gamma = 1` around the same cost: the equilibrium is the
+/// expert's.
 fn own_centre(system: &System, q: &DMatrix<f64>, r: &DMatrix<f64>, order: Order) -> Result<Instance, Error> {
     let expert = system.gain_for(q, r)?;
     let imitation = Imitation { gamma: 1.0, centre: Some((q.clone(), r.clone())), ..Imitation::default() };
@@ -122,7 +125,8 @@ fn random_cost(n: usize, random: &mut Random) -> DMatrix<f64> {
     cost
 }
 
-/// A pole balanced on a cart, held by a force on the cart: linearised upright, sampled ten times a second.
+/// A pole balanced on a cart by a force on the cart: linearised around the upright position, sampled ten times a
+/// second.
 ///
 /// States: the cart's position (m) and speed (m/s), the pole's angle from upright (rad) and its rate (rad/s). Input: force (N). Cart 1 kg,
 /// pole a point mass of 0.1 kg on a massless rod of 0.5 m, no friction, g = 9.81 m/s^2:
@@ -138,16 +142,19 @@ pub fn cart_pole() -> System {
     sure(discretise(&a, &b, 0.1).and_then(|(a, b)| System::new(a, b, DMatrix::identity(4, 4))))
 }
 
-/// The imitation game on the cart with a pole; the expert minds the pole's angle most: `Q = diag(2, 1, 5, 1)`, `R = 1/2`.
+/// The imitation game on the cart with a pole; the expert's cost weights the pole's angle most: `Q = diag(2, 1, 5, 1)`,
+/// `R = 1/2`.
 pub fn cart_pole_imitation(order: Order) -> Instance {
     let q = DMatrix::from_diagonal(&DVector::from_column_slice(&[2.0, 1.0, 5.0, 1.0]));
     sure(own_centre(&cart_pole(), &q, &one(0.5), order))
 }
 
-/// The largest entry of `A dt` and `B dt`. Beyond it the exponential overflows, or its slow and fast modes share no digits.
+/// Limit of the entries of `A dt` and `B dt`. Above it the exponential overflows, or its slow and fast modes lose all
+/// digits.
 const LARGEST_EXPONENT: f64 = 1e4;
 
-/// `x' = A x + B u` in continuous time, sampled every `dt` with the input held: `exp` of `[A, B; 0, 0] dt`, exactly.
+/// The system `x' = A x + B u` in continuous time, sampled every `dt` with a constant input between samples: `exp` of
+/// `[A, B; 0, 0] dt`, exactly.
 pub fn discretise(a: &DMatrix<f64>, b: &DMatrix<f64>, dt: f64) -> Result<(DMatrix<f64>, DMatrix<f64>), Error> {
     positive("dt", dt)?;
     let (n, m) = (a.nrows(), b.ncols());
@@ -155,7 +162,7 @@ pub fn discretise(a: &DMatrix<f64>, b: &DMatrix<f64>, dt: f64) -> Result<(DMatri
     super::check("B", b, n, m)?;
     let largest = a.amax().max(b.amax()) * dt;
     if !(largest <= LARGEST_EXPONENT) {
-        let problem = format!("an entry of A dt or B dt is {largest:e}, want at most {LARGEST_EXPONENT:e}");
+        let problem = format!("an entry of A dt or B dt is {largest:e}, the limit is {LARGEST_EXPONENT:e}");
         return Err(refuse(format!("{problem}: sample more often (a smaller dt), or use other units")));
     }
     let mut both = DMatrix::zeros(n + m, n + m);

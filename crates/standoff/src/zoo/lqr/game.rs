@@ -1,4 +1,4 @@
-//! The imitation game in both orders.
+//! The imitation game, with either player as the minimiser.
 
 use nalgebra::DMatrix;
 
@@ -6,39 +6,40 @@ use super::policy::Policy;
 use super::{SpectralBox, System, check, least_eigenvalue, refuse};
 use crate::{Error, Game, Need, Point, Set, ops};
 
-/// Who minimises.
+/// The assignment of players to min and max.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// `min over K, max over (Q, R), of m`: strongly concave in y, linear when `gamma = 0`.
+    /// `min over K, max over (Q, R), of m`: strongly concave in y, or linear if `gamma = 0`.
     PolicyMinimises,
-    /// `min over (Q, R), max over K, of -m`: PL in y, the paper's order.
+    /// `min over (Q, R), max over K, of -m`: PL in y, as in the paper.
     CostMinimises,
 }
 
-/// What the adversary may claim the expert's cost to be.
+/// The set of costs that the adversary may choose, and its regulariser.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imitation {
-    /// The least and the largest eigenvalue of `Q`.
+    /// The smallest and the largest eigenvalue of `Q`.
     pub q_bounds: (f64, f64),
-    /// The least and the largest eigenvalue of `R`; the least is positive.
+    /// The smallest and the largest eigenvalue of `R`; the smallest must be positive.
     pub r_bounds: (f64, f64),
     /// The weight of the regulariser `(gamma/2) ||(Q, R) - centre||^2`; may be 0.
     pub gamma: f64,
-    /// The regulariser's centre `(Qc, Rc)`; the identities if none is given.
+    /// The regulariser's centre `(Qc, Rc)`; identity matrices if absent.
     pub centre: Option<(DMatrix<f64>, DMatrix<f64>)>,
 }
 
 impl Default for Imitation {
-    /// Eigenvalues within a factor 10 of 1, no regulariser: the equilibrium is the expert's gain.
+    /// Eigenvalues between 0.1 and 10, without a regulariser: the equilibrium is the expert's gain.
     fn default() -> Self {
         Self { q_bounds: (0.1, 10.0), r_bounds: (0.1, 10.0), gamma: 0.0, centre: None }
     }
 }
 
-/// `m(K, (Q, R)) = C(K; Q, R) - C(K_E; Q, R) - (gamma/2) ||(Q, R) - centre||^2`, or `-m` with the players exchanged.
+/// The game `m(K, (Q, R)) = C(K; Q, R) - C(K_E; Q, R) - (gamma/2) ||(Q, R) - centre||^2`, or `-m` with the players
+/// exchanged.
 ///
-/// A player's vector is `K`, or `Q` and then `R`, each column by column. Where `K` does not stabilise, the value is infinite, against the
-/// player who moves `K`, and the gradients are NaN.
+/// A player's vector is `K`, or `Q` followed by `R`, each column by column. If `K` does not stabilise, the value is
+/// infinite, at the expense of the player of `K`, and the gradients are NaN.
 ///
 /// ```
 /// use standoff::zoo::lqr::{DMatrix, Imitation, LqrGame, Order, System};
@@ -104,7 +105,7 @@ impl LqrGame {
         })
     }
 
-    /// The same game with the gain confined to a set, such as an interval of stabilising gains.
+    /// The same game with the gain restricted to a set, such as an interval of stabilising gains.
     pub fn with_gains_in(mut self, gains: Set<f64>) -> Result<Self, Error> {
         if gains.dim() != self.states * self.inputs {
             let (got, want) = (gains.dim(), self.states * self.inputs);
@@ -119,7 +120,7 @@ impl LqrGame {
         Ok(self)
     }
 
-    /// Where to begin: the optimal gain of the identity cost, and that cost.
+    /// The start: the optimal gain of the identity cost, and that cost.
     pub fn start(&self) -> Point<f64> {
         self.start.clone()
     }
@@ -148,7 +149,8 @@ impl LqrGame {
         }
     }
 
-    /// `f`, and the excess at the gain; infinite against the player of the gain where it does not stabilise.
+    /// Computes `f` and the excess at the gain; `f` is infinite, at the expense of the player of the gain, if the gain
+    /// does not stabilise.
     fn look(&mut self, y: &[f64]) -> f64 {
         let (k, theta, sign) = match self.order {
             Order::PolicyMinimises => (&self.x[..], y, 1.0),
@@ -235,7 +237,7 @@ fn flatten(q: &DMatrix<f64>, r: &DMatrix<f64>) -> Vec<f64> {
     q.iter().chain(r.iter()).copied().collect()
 }
 
-/// The regulariser's centre, once everything has been checked.
+/// Checks the bounds and returns the regulariser's centre.
 fn check_imitation(imitation: &Imitation, n: usize, m: usize) -> Result<Vec<f64>, Error> {
     if !(imitation.gamma >= 0.0 && imitation.gamma.is_finite()) {
         return Err(Error::Setting { name: "gamma", value: imitation.gamma, want: "0 or positive, and finite" });

@@ -1,15 +1,17 @@
-//! Imitation of a linear-quadratic regulator: a policy against the cost that tells it from the expert's.
+//! Imitation of a linear-quadratic regulator: a policy against a cost that separates it from the expert's policy.
 //!
-//! A system `x' = A x + B u` is steered by `u = -K x` from random starts of covariance `Sigma0`, at the cost
-//! `C(K; Q, R) = E sum_t x_t'Q x_t + u_t'R u_t`. The expert's gain is `K_E`. The imitation game (Cai, Hong, Chen and Wang 2019) is
+//! A system `x' = A x + B u` is controlled by `u = -K x` from random starts of covariance `Sigma0`, at the cost `C(K;
+//! Q, R) = E sum_t x_t'Q x_t + u_t'R u_t`. The expert's gain is `K_E`. The imitation game (Cai, Hong, Chen and Wang
+//! 2019) is
 //!
 //! ```text
 //! min over K, max over (Q, R) in Theta, of  m = C(K; Q, R) - C(K_E; Q, R) - (gamma/2) ||(Q, R) - (Qc, Rc)||^2
 //! ```
 //!
-//! with `Theta` the symmetric matrices whose eigenvalues lie between given bounds. It is linear (`gamma = 0`) or strongly concave
-//! in `(Q, R)`; the order of the paper's PL games is the other one, `min over (Q, R), max over K, of -m`, because `C` is PL in K among
-//! the stabilising gains. Its equilibrium has `K = K_E` when `gamma = 0`, or when the centre `(Qc, Rc)` generates `K_E`.
+//! where `Theta` is the set of symmetric matrices whose eigenvalues lie between given bounds. It is linear (`gamma =
+//! 0`) or strongly concave in `(Q, R)`. The paper's PL games have the other order, `min over (Q, R), max over K, of
+//! -m`, because `C` is PL in K among the stabilising gains. The equilibrium has `K = K_E` if `gamma = 0`, or if `K_E`
+//! is optimal for the centre `(Qc, Rc)`.
 
 mod doubling;
 mod examples;
@@ -29,15 +31,15 @@ pub use system::System;
 
 use crate::Error;
 
-/// The error every part here gives.
+/// The error of every check in this module.
 fn refuse(problem: String) -> Error {
     Error::Lqr(problem)
 }
 
-/// The largest entry that a matrix may have. Products of four entries, as in `K Sigma K'`, then stay finite with room to spare.
+/// The largest entry that a matrix may have. Products of four entries, as in `K Sigma K'`, then stay finite.
 const LARGEST_ENTRY: f64 = 1e60;
 
-/// Refuses a matrix of the wrong shape, or with an entry that is not a number or too large to compute with.
+/// Refuses a matrix of the wrong shape, or with a non-finite or too large entry.
 fn check(name: &str, m: &DMatrix<f64>, rows: usize, columns: usize) -> Result<(), Error> {
     if m.shape() != (rows, columns) {
         let (r, c) = m.shape();
@@ -53,13 +55,13 @@ fn check(name: &str, m: &DMatrix<f64>, rows: usize, columns: usize) -> Result<()
     }
 }
 
-/// The least and the largest eigenvalue of a symmetric matrix; refuses one that is not symmetric.
+/// The smallest and the largest eigenvalue of a symmetric matrix; refuses a matrix that is not symmetric.
 pub fn eigenvalue_range(name: &str, m: &DMatrix<f64>) -> Result<(f64, f64), Error> {
     let least = least_eigenvalue(name, m)?;
     Ok((least, -least_eigenvalue(name, &-m)?))
 }
 
-/// The least eigenvalue of a symmetric matrix; refuses one that is not symmetric.
+/// The smallest eigenvalue of a symmetric matrix; refuses a matrix that is not symmetric.
 fn least_eigenvalue(name: &str, m: &DMatrix<f64>) -> Result<f64, Error> {
     let size = m.amax();
     for j in 0..m.ncols() {
@@ -77,7 +79,7 @@ fn least_eigenvalue(name: &str, m: &DMatrix<f64>) -> Result<f64, Error> {
         .ok_or_else(|| refuse(format!("no eigenvalues of {name} were found")))
 }
 
-/// Refuses a matrix that is not symmetric and positive definite, or semidefinite when `zero` is allowed.
+/// Refuses a matrix that is not symmetric and positive definite (semidefinite if `zero` is true).
 fn check_definite(name: &str, m: &DMatrix<f64>, zero: bool) -> Result<(), Error> {
     let least = least_eigenvalue(name, m)?;
     let (wanted, good) =

@@ -1,4 +1,5 @@
-//! What follows from a gain: where the state goes, what the input spends, how the cost changes with the gain.
+//! Quantities that follow from a gain: the covariance of the states, the cost of the inputs, and the gradient of the
+//! cost.
 
 use nalgebra::DMatrix;
 
@@ -6,7 +7,8 @@ use super::doubling::Doubling;
 use super::{System, lyapunov, symmetrise};
 use crate::Error;
 
-/// A gain and its consequences, kept until the gain changes; the expert's to compare; and scratch for every step.
+/// A gain with its closed loop and covariances, cached until the gain changes; the expert's for comparison; and scratch
+/// space.
 #[derive(Debug)]
 pub(super) struct Policy {
     system: System,
@@ -21,7 +23,7 @@ pub(super) struct Policy {
     /// `Sigma_K` and `K Sigma_K K'`, each minus the expert's.
     more_visits: DMatrix<f64>,
     more_effort: DMatrix<f64>,
-    /// Scratch: `P_K`, `R`, and one matrix or two of each other shape.
+    /// Scratch space: `P_K`, `R`, and one or two matrices of each other shape.
     worth: DMatrix<f64>,
     price: DMatrix<f64>,
     states_inputs: DMatrix<f64>,
@@ -38,7 +40,7 @@ struct Expert {
 }
 
 impl Policy {
-    /// For an expert that stabilises.
+    /// A policy for an expert that stabilises the system.
     pub(super) fn new(system: &System, expert: &DMatrix<f64>) -> Result<Self, Error> {
         let (n, m) = (system.states(), system.inputs());
         let closed = system.closed_loop(expert);
@@ -62,9 +64,9 @@ impl Policy {
         })
     }
 
-    /// Moves to a gain, column by column; whether it stabilises.
+    /// Moves to a gain, given column by column. Returns true if it stabilises.
     pub(super) fn at(&mut self, k: &[f64]) -> bool {
-        // A NaN differs from itself, so it is never taken for known.
+        // NaN differs from itself, so a gain with NaN is always recomputed.
         if self.k.as_slice() == k {
             return self.stable;
         }
@@ -78,9 +80,10 @@ impl Policy {
         self.stable
     }
 
-    /// The differences from the expert, without subtracting nearly equal numbers: near the equilibrium the game's value is far
-    /// smaller than either cost. With `K = K_E + D`, `S` the expert's covariance and `E` the difference wanted,
-    /// `E = F E F' - B D S F_E' - F S (B D)'`, and `K (S + E) K' - K_E S K_E' = K E K' + D S K' + K_E S D'`.
+    /// Computes the differences from the expert without subtracting nearly equal numbers: near the equilibrium the
+    /// game's value is much smaller than either cost. With `K = K_E + D`, the expert's covariance `S` and the wanted
+    /// difference `E`, `E = F E F' - B D S F_E' - F S (B D)'`, and `K (S + E) K' - K_E S K_E' = K E K' + D S K' + K_E S
+    /// D'`.
     fn compare(&mut self) {
         let expert = &self.expert;
         self.slope.copy_from(&self.k);
@@ -106,17 +109,17 @@ impl Policy {
         symmetrise(&mut self.more_effort);
     }
 
-    /// `(Sigma_K, K Sigma_K K')` minus the expert's, one entry after the other: the gradient of the difference in cost by
-    /// `(Q, R)`. Only where the gain stabilises.
+    /// The entries of `(Sigma_K, K Sigma_K K')` minus the expert's: the gradient of the difference in cost with respect
+    /// to `(Q, R)`. Only for a stabilising gain.
     pub(super) fn excess(&self) -> impl Iterator<Item = &f64> {
         self.more_visits.iter().chain(self.more_effort.iter())
     }
 
-    /// Writes `grad_K C = 2 (R K - B' P_K F) Sigma_K`, with `P_K = Q + K'RK + F' P_K F`. Only where it stabilises.
+    /// Writes `grad_K C = 2 (R K - B' P_K F) Sigma_K`, with `P_K = Q + K'RK + F' P_K F`. Only for a stabilising gain.
     pub(super) fn slope(&mut self, q: &[f64], r: &[f64], out: &mut [f64]) {
         self.worth.copy_from_slice(q);
         self.price.copy_from_slice(r);
-        // The cost sees the symmetric parts alone.
+        // The cost depends only on the symmetric parts.
         symmetrise(&mut self.worth);
         symmetrise(&mut self.price);
         self.inputs_states.gemm(1.0, &self.price, &self.k, 0.0); // R K

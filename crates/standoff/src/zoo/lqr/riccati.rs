@@ -1,4 +1,4 @@
-//! The discrete algebraic Riccati equation by the structured doubling algorithm, and the gain it gives.
+//! The discrete algebraic Riccati equation by the structured doubling algorithm, and the optimal gain.
 
 use nalgebra::DMatrix;
 
@@ -9,8 +9,8 @@ use crate::Error;
 /// The stabilising solution `P` of `P = Q + A'PA - A'PB (R + B'PB)^-1 B'PA`, for `Q >= 0` and `R > 0`, and the optimal
 /// gain `K = (R + B'PB)^-1 B'PA`.
 ///
-/// Structured doubling (Chu, Fan and Lin 2005) converges quadratically; a Newton step (Kleinman 1968), one Lyapunov equation, then
-/// removes what rounding it has left.
+/// Structured doubling (Chu, Fan and Lin 2005) converges quadratically; a Newton step (Kleinman 1968), one Lyapunov
+/// equation, then removes its rounding errors.
 pub fn dare(
     a: &DMatrix<f64>,
     b: &DMatrix<f64>,
@@ -26,7 +26,7 @@ pub fn dare(
     check_definite("R", r, false)?;
     let unsolved = || {
         refuse(
-            "the Riccati equation has no stabilising solution: an unstable mode is out of the input's reach, or free of cost".into(),
+            "the Riccati equation has no stabilising solution: an unstable mode cannot be controlled by the input, or has no cost".into(),
         )
     };
     let mut p = double(a, b, q, r).ok_or_else(unsolved)?;
@@ -50,8 +50,8 @@ fn gain(a: &DMatrix<f64>, b: &DMatrix<f64>, r: &DMatrix<f64>, p: &DMatrix<f64>) 
     Some((r + &btp * b).cholesky()?.solve(&(btp * a)))
 }
 
-/// `A_0 = A`, `G_0 = B R^-1 B'`, `H_0 = Q`; then with `W = I + G H`:
-/// `A' = A W^-1 A`, `G' = G + A W^-1 G A^T`, `H' = H + A^T H W^-1 A`; `H` tends to P.
+/// The iteration: `A_0 = A`, `G_0 = B R^-1 B'`, `H_0 = Q`; then, with `W = I + G H`,
+/// `A' = A W^-1 A`, `G' = G + A W^-1 G A^T`, `H' = H + A^T H W^-1 A`. `H` converges to P.
 fn double(a: &DMatrix<f64>, b: &DMatrix<f64>, q: &DMatrix<f64>, r: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     const MOST: usize = 60;
     let n = a.nrows();

@@ -1,11 +1,11 @@
-//! Symmetric matrices with bounded eigenvalues, as a set of flat vectors.
+//! The set of symmetric matrices with bounded eigenvalues, stored as flat vectors.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 use super::symmetrise;
 use crate::{ConvexSet, Error, ops};
 
-/// Eigenvalues and eigenvectors of the symmetric part; `None` when they are not found, as with NaN.
+/// Eigenvalues and eigenvectors of the symmetric part; `None` if they are not found, for example because of NaN.
 pub(super) fn eigen(m: &DMatrix<f64>) -> Option<(DVector<f64>, DMatrix<f64>)> {
     if !ops::all_finite(m.as_slice()) {
         return None;
@@ -16,8 +16,8 @@ pub(super) fn eigen(m: &DMatrix<f64>) -> Option<(DVector<f64>, DMatrix<f64>)> {
     SymmetricEigen::try_new(m, f64::EPSILON, most).map(|e| (e.eigenvalues, e.eigenvectors))
 }
 
-/// `least I <= M <= most I` for symmetric `n x n` matrices `M`, stored column by column in full, with the inner product of
-/// all entries. An eigendecomposition each time: small matrices are meant.
+/// The set `least I <= M <= most I` of symmetric `n x n` matrices `M`, stored column by column in full, with the inner
+/// product of all entries. Every projection computes an eigendecomposition, so it is meant for small matrices.
 ///
 /// ```
 /// use standoff::{ConvexSet, zoo::lqr::SpectralBox};
@@ -39,10 +39,10 @@ impl SpectralBox {
     pub fn new(n: usize, least: f64, most: f64) -> Result<Self, Error> {
         // Written so that NaN is refused.
         if !(least <= most && (most - least).is_finite()) {
-            return Err(super::refuse(format!("eigenvalues between {least} and {most}: no matrix has them")));
+            return Err(super::refuse(format!("no matrix has eigenvalues between {least} and {most}")));
         }
         if n == 0 {
-            return Err(super::refuse("a matrix of no rows has no eigenvalues to bound".into()));
+            return Err(super::refuse("the matrix has no rows; give at least one".into()));
         }
         Ok(Self { n, least, most })
     }
@@ -100,7 +100,8 @@ impl ConvexSet<f64> for SpectralBox {
         out.copy_from_slice(middle.as_slice());
     }
 
-    /// The farthest matrix shares the eigenvectors, each eigenvalue at its farther end; the skew part of `from` adds its length.
+    /// The farthest matrix has the same eigenvectors, with each eigenvalue at its farther bound; the skew-symmetric
+    /// part of `from` adds its length.
     fn radius_around(&self, from: &[f64]) -> f64 {
         let mut m = self.matrix(from);
         let Some((values, _)) = eigen(&m) else { return f64::NAN };

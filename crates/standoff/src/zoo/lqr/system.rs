@@ -1,4 +1,4 @@
-//! A linear system with random starts, and what its feedback gains cost.
+//! A linear system with random starts, and the cost of its feedback gains.
 
 use nalgebra::{Complex, DMatrix, SVD, Schur};
 
@@ -6,14 +6,14 @@ use super::doubling::Doubling;
 use super::{check, check_definite, dare, refuse};
 use crate::Error;
 
-/// `x' = A x + B u` from `x_0` with covariance `Sigma0`; stabilisable.
+/// The system `x' = A x + B u` from `x_0` with covariance `Sigma0`; it must be stabilisable.
 ///
 /// ```
 /// use standoff::zoo::lqr::{DMatrix, System};
 ///
 /// let one = |v: f64| DMatrix::from_element(1, 1, v);
 /// assert!(System::new(one(1.2), one(1.0), one(1.0)).is_ok());
-/// // Nothing reaches a mode that grows.
+/// // No input controls an unstable mode.
 /// assert!(System::new(one(1.2), one(0.0), one(1.0)).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,8 @@ pub struct System {
 }
 
 impl System {
-    /// A system of as many states as `A` has rows and as many inputs as `B` has columns. Refuses one that no gain can stabilise.
+    /// A system with as many states as `A` has rows and as many inputs as `B` has columns. Refuses a system that no
+    /// gain can stabilise.
     pub fn new(a: DMatrix<f64>, b: DMatrix<f64>, sigma0: DMatrix<f64>) -> Result<Self, Error> {
         let n = a.nrows();
         if n == 0 || b.ncols() == 0 {
@@ -39,7 +40,7 @@ impl System {
         check_definite("Sigma0", &sigma0, false)?;
         if let Some(mode) = unreachable_mode(&a, &b) {
             return Err(refuse(format!(
-                "(A, B) cannot be stabilised: the mode of A with eigenvalue {mode} does not decay and no input reaches it"
+                "(A, B) cannot be stabilised: the mode of A with eigenvalue {mode} does not decay and no input controls it"
             )));
         }
         Ok(Self { a, b, sigma0 })
@@ -75,7 +76,7 @@ impl System {
         &self.a - &self.b * k
     }
 
-    /// Refuses a gain of the wrong shape, or one under which the state does not decay.
+    /// Refuses a gain of the wrong shape, or one for which the state does not decay.
     pub fn check_stabilising(&self, name: &str, k: &DMatrix<f64>) -> Result<(), Error> {
         check(name, k, self.inputs(), self.states())?;
         if Doubling::new(self.states()).factor(&self.closed_loop(k)) {
@@ -87,12 +88,12 @@ impl System {
         )))
     }
 
-    /// The optimal gain of the cost `(Q, R)`.
+    /// The optimal gain for the cost `(Q, R)`.
     pub fn gain_for(&self, q: &DMatrix<f64>, r: &DMatrix<f64>) -> Result<DMatrix<f64>, Error> {
         dare(&self.a, &self.b, q, r).map(|(_, gain)| gain)
     }
 
-    /// `C(K; Q, R)`; infinite when `K` does not stabilise.
+    /// The cost `C(K; Q, R)`; infinite if `K` does not stabilise.
     pub fn cost(&self, k: &DMatrix<f64>, q: &DMatrix<f64>, r: &DMatrix<f64>) -> f64 {
         let mut doubling = Doubling::new(self.states());
         if !doubling.factor(&self.closed_loop(k)) {
@@ -104,7 +105,7 @@ impl System {
     }
 }
 
-/// The largest modulus of an eigenvalue, if the eigenvalues are found.
+/// The largest modulus of an eigenvalue; `None` if the eigenvalues are not found.
 pub(super) fn spectral_radius(m: &DMatrix<f64>) -> Option<f64> {
     eigenvalues(m).map(|all| all.iter().map(|e| e.norm()).fold(0.0, f64::max))
 }
