@@ -1,11 +1,11 @@
 //! Schedule of the default method: which part runs, for how many gradients, and when both have failed.
 //!
-//! Let a and c be the gradients used by smoothing and by extragradient steps. The latter get the next turn while `c <
-//! share a`, where the share depends on the results so far. A turn is a fixed share of all gradients, so the number of
-//! turns grows with the logarithm of the total.
+//! Let a and c be the gradients used by smoothing and by extragradient steps. The latter get the next turn while `c < share a`,
+//! where the share depends on the results so far. A turn is a fixed share of all gradients, so the number of turns grows with
+//! the logarithm of the total.
 //!
-//! Smoothing works alone at first, and for longer if it is about to end the run: if its gap keeps falling at the mean rate
-//! of the run so far, it reaches eps before its gradients have doubled. So easy games do not pay for a second part.
+//! Smoothing works alone at first, and for longer if it is about to end the run: if its gap keeps falling at the mean rate of the
+//! run so far, it reaches eps before its gradients have doubled. So easy games do not pay for a second part.
 
 use crate::method::Visitor;
 use crate::{Diagnosis, Real, StopReason};
