@@ -7,6 +7,9 @@
 use crate::sets::{Ball, Halfspace};
 use crate::{Real, Set};
 
+/// The variables are well scaled if the norms of the rows differ by less than this factor.
+const WELL_SCALED: f64 = 30.0;
+
 /// Positive weights, one for each coordinate.
 pub(super) struct Metric<R> {
     pub(super) d: Vec<R>,
@@ -171,6 +174,14 @@ fn project_halfspace<R: Real>(half: &Halfspace<R>, v: &mut [R], d: &[R]) {
             v[i] = R::from_f64(v[i].to_f64() - t * d[i].to_f64() * a[i].to_f64());
         }
     }
+}
+
+/// True if the row norms spread over more than [`WELL_SCALED`]: two standard deviations of their logarithms on either side.
+pub(super) fn badly_scaled(rows: &[f64]) -> bool {
+    let n = rows.len() as f64;
+    let mean = rows.iter().map(|r| r.ln()).sum::<f64>() / n;
+    let spread = (rows.iter().map(|r| (r.ln() - mean).powi(2)).sum::<f64>() / n).sqrt();
+    2.0 * spread > WELL_SCALED.ln()
 }
 
 #[cfg(test)]

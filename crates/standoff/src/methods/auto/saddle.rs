@@ -13,7 +13,7 @@
 //! gradients, if the variables are badly scaled; later only the weight between the players changes.
 
 use super::anderson::{Anderson, SHORT_MEMORY};
-use super::metric::Metric;
+use super::metric::{Metric, badly_scaled};
 use crate::method::Visitor;
 use crate::methods::extragradient::{GROW, LOOK, SHORTEST, SHRINK};
 use crate::methods::step::{gradients, zeros};
@@ -29,8 +29,6 @@ const EPOCH: u64 = 16;
 /// Rounds of equilibration, and probes per round.
 const ROUNDS: usize = 5;
 const PROBES: u64 = 2;
-/// The variables are well scaled if the norms of the rows differ by less than this factor.
-const WELL_SCALED: f64 = 30.0;
 
 /// The state of the accelerated extragradient.
 pub(super) struct Saddle<G: Game> {
@@ -390,12 +388,4 @@ fn sign(counter: u64) -> f64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     if (z ^ (z >> 31)) & 1 == 0 { 1.0 } else { -1.0 }
-}
-
-/// True if the row norms spread over more than [`WELL_SCALED`]: two standard deviations of their logarithms on either side.
-fn badly_scaled(rows: &[f64]) -> bool {
-    let n = rows.len() as f64;
-    let mean = rows.iter().map(|r| r.ln()).sum::<f64>() / n;
-    let spread = (rows.iter().map(|r| (r.ln() - mean).powi(2)).sum::<f64>() / n).sqrt();
-    2.0 * spread > WELL_SCALED.ln()
 }
