@@ -13,5 +13,5 @@ for goal in '--eps 1e-3' '--eps 1e-5' '--eps 1e-1 --radius 633' '--eps 1e-2 --ra
     echo "$goal"
     # The options are two or four words.
     # shellcheck disable=SC2086
-    target/release/standoff solve "$folder/simplex.toml" $goal --max-grads 20000 | grep -E '^(X|Y|cost|[a-z-]+:) '
+    target/release/standoff solve "$folder/simplex.toml" $goal --max-grads 20000 2>&1 | grep -E '^(X|Y|cost|[a-z-]+:) '
 done
