@@ -70,7 +70,7 @@ impl Golden {
         self.model.input()
     }
 
-    /// How far ours is from what is stored, in the measure of make.py.
+    /// The distance of a result from the stored one, in the measure of make.py.
     fn apart(&self, name: &str, ours: &[f32]) -> f64 {
         let square = |a: f32, b: f32| (f64::from(a) - f64::from(b)).powi(2);
         if let Some(stored) = self.tensors.get(name) {

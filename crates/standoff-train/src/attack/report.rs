@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use standoff_nn::attack::{Cost, Honesty, Reach};
+use standoff_nn::attack::{Cost, MaskingReport, Reach};
 
 use super::proof_file::ProofFile;
 use crate::document;
@@ -49,7 +49,7 @@ pub struct Block {
     /// What is proven to stand; nothing where it was not asked for or Ctrl-C came first.
     pub certified: Option<Proven>,
     /// The figures behind the warnings.
-    pub honesty: Option<Honesty>,
+    pub honesty: Option<MaskingReport>,
     /// Reasons to doubt the measurement.
     pub warnings: Vec<String>,
     /// Image by image.
