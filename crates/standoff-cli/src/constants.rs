@@ -1,14 +1,12 @@
-//! The constants of a game: where they come from, and how they are shown.
-
-use std::fmt::Write as _;
+//! The constants of a game: sampling and output.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use standoff::estimate::estimate;
 use standoff::{CONSTANTS, Constants};
 
-use crate::number::short;
-use crate::report::label;
+use crate::present::facts::Facts;
+use crate::present::number::short;
 use crate::source::Loaded;
 
 /// Points looked at by `--estimate`.
@@ -21,16 +19,15 @@ pub(crate) fn sampled(loaded: &mut Loaded, seed: u64) -> Result<Constants> {
 }
 
 /// One per line.
-pub(crate) fn table(c: &Constants) -> String {
-    let mut out = String::new();
+pub(crate) fn table(c: &Constants, width: usize) -> String {
+    let mut facts = Facts::default();
     for info in CONSTANTS {
-        let value = (info.value)(c).map_or("unknown".to_owned(), short);
-        let _ = writeln!(out, "{}  {value:<12}  {}", label(info.flag), info.meaning);
+        facts.note(info.flag, (info.value)(c).map_or("unknown".to_owned(), short), info.meaning);
     }
-    out
+    facts.terminal(width)
 }
 
-/// By name; `null` for those that nobody knows.
+/// By name; `null` for unknown constants.
 pub(crate) fn to_json(c: &Constants) -> Value {
     let mut object: serde_json::Map<String, Value> =
         CONSTANTS.iter().map(|info| (info.key.to_owned(), json!((info.value)(c)))).collect();

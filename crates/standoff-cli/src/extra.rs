@@ -1,6 +1,4 @@
-//! What is measured beside X and Y, for people and for programs: residuals, the duality gap, the Moreau envelope, curvature.
-
-use std::fmt::Write as _;
+//! Measures beside X and Y: residuals, the duality gap, the Moreau envelope, curvature.
 
 use serde_json::{Value, json};
 use standoff::certify::Residual;
@@ -8,16 +6,15 @@ use standoff::curvature::{CurvatureReport, CurvatureSettings, WrongCurvature, lo
 use standoff::measures::{Assumptions, Measures, measure};
 use standoff::{Certificate, Game, Point, radius};
 
-use crate::number::upper;
-use crate::present::screen::{DIM, paint};
-use crate::report::label;
+use crate::present::facts::Facts;
+use crate::present::number::upper;
 
 /// The measures of a point.
 #[derive(Debug)]
 pub(crate) struct Extra {
     measures: Measures,
     curvature: Option<CurvatureReport>,
-    /// Whether no step inside the set of x, and of y, is longer than the radius.
+    /// For x and for y: true if no step inside the set is longer than the radius.
     covers: [bool; 2],
 }
 
@@ -58,36 +55,35 @@ impl Extra {
         all["curvature"] = json!(self.curvature.as_ref().map(curvature_json));
     }
 
-    /// What was seen of the wrong curvature, if anything.
+    /// A warning if a direction of wrong curvature was found.
     pub(crate) fn warning(&self) -> Option<String> {
         self.curvature.as_ref().filter(|c| c.found()).map(|c| format!("warning: {}", c.sentence()))
     }
 
-    /// A line for each that is valid here.
-    pub(crate) fn human(&self) -> String {
-        let mut out = String::new();
-        let mut line = |name: &str, bound: f64, note: &str| {
-            let _ = writeln!(out, "{}  {:<24}  {}", label(name), format!("at most {}", upper(bound)), paint(DIM, note));
-        };
+    /// Adds the duality gap if it is valid; with `all` every measure that is valid.
+    pub(crate) fn add_to(&self, facts: &mut Facts, all: bool) {
         let m = &self.measures;
-        for (name, residual, player) in [("R_x", m.residuals.x, "min"), ("R_y", m.residuals.y, "max")] {
-            if let Some(r) = residual.filter(|r| r.norm.is_finite()) {
-                line(name, r.norm, &format!("normal-cone residual of {player}"));
-            }
-        }
-        let estimate = |estimated: bool| if estimated { " (with estimated constants: an estimate)" } else { "" };
+        let estimate = |estimated: bool| if estimated { " (an estimate: the constants are estimated)" } else { "" };
+        let bound = |v: f64| format!("at most {}", upper(v));
         if let Some(d) = &m.duality {
             let condition = d.condition().map_or("f is linear in x and in y".to_owned(), |c| format!("if {c}"));
-            line("duality", d.gap(), &format!("duality gap, {condition}{}", estimate(d.estimated)));
+            facts.note("duality", bound(d.gap()), &format!("duality gap, {condition}{}", estimate(d.estimated)));
+        }
+        if !all {
+            return;
+        }
+        for (name, residual, player) in [("R_x", m.residuals.x, "min"), ("R_y", m.residuals.y, "max")] {
+            if let Some(r) = residual.filter(|r| r.norm.is_finite()) {
+                facts.note(name, bound(r.norm), &format!("normal-cone residual of {player}"));
+            }
         }
         if let Some(b) = &m.moreau {
             let note = format!("gradient of the Moreau envelope, if {}{}", b.condition(), estimate(b.estimated));
-            line("moreau", b.norm, &note);
+            facts.note("moreau", bound(b.norm), &note);
         }
         if let Some(seen) = self.curvature.as_ref().filter(|c| !c.found()) {
-            let _ = writeln!(out, "{}  {}", label("look"), paint(DIM, &seen.sentence()));
+            facts.add("look", seen.sentence());
         }
-        out
     }
 }
 

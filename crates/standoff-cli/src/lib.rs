@@ -16,6 +16,7 @@ mod system;
 mod attack;
 mod commands;
 mod constants;
+mod defaults;
 mod deprecated;
 mod exit;
 mod extra;
@@ -35,8 +36,8 @@ mod verdict;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
-use standoff_train::{files, number};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use standoff_train::files;
 
 pub use exit::Exit;
 
@@ -67,6 +68,10 @@ pub struct Cli {
     #[arg(short, long, global = true, display_order = 100)]
     quiet: bool,
 
+    /// Show more than the answer: every table, every entry of long vectors
+    #[arg(short, long, global = true, display_order = 101)]
+    verbose: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -74,7 +79,7 @@ pub struct Cli {
 impl Cli {
     /// The whole command line as data, for completions and the manual.
     pub(crate) fn definition() -> clap::Command {
-        Self::command()
+        defaults::shown_in(Self::command())
     }
 }
 
@@ -88,21 +93,24 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Parses the arguments and runs the command they name.
 pub fn run(args: &[OsString]) -> Exit {
     let renamed = deprecated::rename(args, deprecated::RENAMED);
-    let cli = match Cli::try_parse_from(&renamed.arguments) {
+    let mut definition = Cli::definition();
+    let matches = definition.try_get_matches_from_mut(&renamed.arguments);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed.map_err(|error| error.format(&mut definition)) {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version arrive here too; clap knows which stream each belongs to. A closed pipe is a quiet end.
             let control = args.iter().any(|arg| arg.to_string_lossy().contains(char::is_control));
             if control && message.use_stderr() {
                 // Without colours, so that nothing of the arguments can pass for one.
-                Screen::new(false).plain_error(&message.render().to_string());
+                Screen::new(false, false).plain_error(&message.render().to_string());
             } else {
                 let _ = message.print();
             }
             return if message.use_stderr() { Exit::Error } else { Exit::Done };
         }
     };
-    let mut screen = Screen::new(cli.quiet);
+    let mut screen = Screen::new(cli.quiet, cli.verbose);
     renamed.warnings.iter().for_each(|warning| screen.warn(warning));
     match cli.command.run(&mut screen) {
         Ok(exit) => exit,

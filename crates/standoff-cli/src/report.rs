@@ -1,6 +1,4 @@
-//! The result of a run, for people and for programs.
-
-use std::fmt::Write as _;
+//! The result of `solve`, as text and as JSON.
 
 use serde_json::{Value, json};
 use standoff::check::Derivatives;
@@ -9,10 +7,12 @@ use standoff_train::document;
 
 use crate::extra::Extra;
 use crate::layout::{Layout, to_json};
-use crate::number::{self, count, duration, lower, plural, short, upper};
-use crate::present::screen::{BAD, DIM, GOOD, NAME, WARN, paint};
+use crate::present::facts::Facts;
+use crate::present::number::{self, count, duration, lower, plural, short, upper};
+use crate::present::screen::{BAD, GOOD, Screen, WARN, paint};
+use crate::present::table::wrapped;
 
-/// A finished run with what it was asked.
+/// A finished run with its settings.
 #[derive(Debug)]
 pub(crate) struct Report<'a> {
     pub(crate) solution: &'a Solution<f64>,
@@ -48,35 +48,40 @@ impl Report<'_> {
         document::SOLVE.stamp(all)
     }
 
-    /// A block to read. `whole` shows every entry of long vectors.
-    pub(crate) fn human(&self, whole: bool) -> String {
-        let s = self.solution;
+    /// For the terminal: one sentence, then the point and its certificate; with `--verbose` every measure and the cost.
+    pub(crate) fn human(&self, screen: &Screen) -> String {
+        let (s, width) = (self.solution, screen.width());
         let style = if s.reason == StopReason::Converged { GOOD } else { WARN };
-        let mut out = format!("{}: {}\n\n", paint(style, s.reason.name()), s.reason.advice());
+        let name = s.reason.name();
+        let sentence = wrapped(&format!("{name}: {}", s.reason.advice()), width);
+        let mut out = format!("{}{}\n\n", paint(style, name), &sentence[name.len()..]);
         if let Some(warning) = self.extra.warning() {
-            let _ = writeln!(out, "{}\n", paint(WARN, &warning));
+            out += &format!("{}\n\n", paint(WARN, &wrapped(&warning, width)));
         }
         if let StopReason::RoundingLimit = s.reason {
             let smallest = upper(s.certificate.epsilon());
-            let _ = writeln!(out, "the smallest eps that can be proven at this point is {smallest}\n");
+            out += &format!("the smallest eps that can be proven at this point is {smallest}\n\n");
         }
-        let _ = writeln!(out, "{}  {}", label("value"), short(s.value));
-        out.push_str(&variables(self.layout, &s.point, whole));
-        out.push('\n');
-        out.push_str(&certificate(&s.certificate, self.eps));
-        out.push_str(&self.extra.human());
-        let _ = writeln!(
-            out,
-            "\n{}  {} in x, {} in y, {}; {}, {}, method {}",
-            label("cost"),
-            plural(s.calls.grad_x, "gradient"),
-            count(s.calls.grad_y),
-            plural(s.calls.value, "value"),
-            plural(s.iterations, "iteration"),
-            duration(s.seconds),
-            self.method
-        );
-        out
+        let mut facts = Facts::default();
+        facts.add("value", short(s.value));
+        variables(&mut facts, self.layout, &s.point, screen.is_verbose());
+        certificate(&mut facts, &s.certificate, self.eps);
+        self.extra.add_to(&mut facts, screen.is_verbose());
+        if screen.is_verbose() {
+            facts.add(
+                "cost",
+                format!(
+                    "{} in x, {} in y, {}; {}, {}, method {}",
+                    plural(s.calls.grad_x, "gradient"),
+                    count(s.calls.grad_y),
+                    plural(s.calls.value, "value"),
+                    plural(s.iterations, "iteration"),
+                    duration(s.seconds),
+                    self.method
+                ),
+            );
+        }
+        out + &facts.terminal(width)
     }
 }
 
@@ -86,27 +91,19 @@ pub(crate) fn gap_json(c: &Certificate) -> Value {
     json!({ "x": side(&c.x), "y": side(&c.y) })
 }
 
-/// The name of a row, all of one width.
-pub(crate) fn label(name: &str) -> String {
-    paint(NAME, &format!("{name:<8}"))
-}
-
-/// Each variable on a line of its own.
-pub(crate) fn variables(layout: &Layout, point: &Point<f64>, whole: bool) -> String {
-    let mut out = String::new();
+/// Each variable on a line of its own; `whole` shows every entry of long vectors.
+pub(crate) fn variables(facts: &mut Facts, layout: &Layout, point: &Point<f64>, whole: bool) {
     for ((player, slots), entries) in layout.players().into_iter().zip([&point.x, &point.y]) {
         for slot in slots {
             let v = slot.of(entries);
             let shown = if slot.scalar { short(v[0]) } else { number::vector(v, whole) };
-            let _ = writeln!(out, "{}  {shown}", label(&format!("{player} {}", slot.name)));
+            facts.add(&format!("{player} {}", slot.name), shown);
         }
     }
-    out
 }
 
-/// X and Y with their bounds, and what they are measured against.
-pub(crate) fn certificate(c: &Certificate, eps: f64) -> String {
-    let mut out = String::new();
+/// X and Y with their bounds, and eps.
+pub(crate) fn certificate(facts: &mut Facts, c: &Certificate, eps: f64) {
     for (name, gap, player) in [("X", &c.x, "min"), ("Y", &c.y, "max")] {
         // Usually the two agree to more digits than are shown.
         let bounds = if gap.upper - gap.lower <= 1e-3 * gap.upper {
@@ -114,30 +111,22 @@ pub(crate) fn certificate(c: &Certificate, eps: f64) -> String {
         } else {
             format!("between {} and {}", lower(gap.lower), upper(gap.upper))
         };
-        let note = paint(DIM, &format!("what {player} could still gain to first order"));
-        let _ = writeln!(out, "{}  {bounds:<24}  {note}", label(name));
+        facts.note(name, bounds, &format!("what {player} could still gain to first order"));
     }
-    let _ = writeln!(
-        out,
-        "{}  {:<24}  {}",
-        label("eps"),
-        short(eps),
-        paint(DIM, &format!("by a step of length at most {}", short(c.radius)))
-    );
+    facts.note("eps", short(eps), &format!("by a step of length at most {}", short(c.radius)));
     let (proof, meaning) = match c.proof {
         Proof::Rigorous => ("rigorous", "the bounds hold in spite of all rounding errors"),
         Proof::AsComputed => ("as computed", "the bounds hold for the gradients as computed"),
     };
-    let _ = writeln!(out, "{}  {proof:<24}  {}", label("proof"), paint(DIM, meaning));
+    facts.note("proof", proof, meaning);
     let farthest = if c.outside[0] >= c.outside[1] { c.outside[0] } else { c.outside[1] };
     if farthest > 0.0 {
-        let note = paint(DIM, "how far the point may be from its sets, by rounding");
-        let _ = writeln!(out, "{}  {:<24}  {note}", label("outside"), format!("at most {}", upper(farthest)));
+        let bound = format!("at most {}", upper(farthest));
+        facts.note("outside", bound, "distance of the point from its sets, by rounding");
     }
-    out
 }
 
-/// How the gradients compare with central differences at a place, in a sentence.
+/// The comparison of the gradients with central differences at a place, in a sentence.
 pub(crate) fn derivatives(d: &Derivatives, place: &str) -> String {
     let verdict = if d.agree() { paint(GOOD, "agree") } else { paint(BAD, "do not agree") };
     let worst = if d.x > d.y { d.x } else { d.y };

@@ -1,4 +1,4 @@
-//! `standoff verify`: the claim of a result file, and the verdict on it for people and for programs.
+//! `standoff verify`: the claim of a result file, and the verdict as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,11 @@ use standoff_train::document;
 
 use crate::extra::Extra;
 use crate::layout::Layout;
-use crate::number::short;
 use crate::point::PointFile;
-use crate::present::screen::{BAD, GOOD, paint};
+use crate::present::facts::Facts;
+use crate::present::number::short;
+use crate::present::screen::{BAD, GOOD, Screen, paint};
+use crate::present::table::wrapped;
 use crate::report;
 
 /// A claim, and which parts of it come from the file.
@@ -62,20 +64,26 @@ impl FileClaim {
         verdict: &Verdict,
         layout: &Layout,
         (point, extra): (&Point<f64>, &Extra),
-        whole: bool,
+        screen: &Screen,
     ) -> String {
+        let width = screen.width();
         let mut out = if verdict.verified() {
             let promise = "neither player is able to gain more than eps to first order";
             format!("{}: {promise}\n\n", paint(GOOD, "verified"))
         } else {
-            let reasons: String = verdict.failures.iter().map(|f| format!("  {f}\n")).collect();
+            let reasons: String = verdict
+                .failures
+                .iter()
+                .map(|f| format!("  {}\n", wrapped(f, width.saturating_sub(2)).replace('\n', "\n  ")))
+                .collect();
             format!("{}:\n{reasons}\n", paint(BAD, "not verified"))
         };
-        let _ = writeln!(out, "{}  {}", report::label("value"), short(verdict.value));
-        out.push_str(&report::variables(layout, point, whole));
-        out.push('\n');
-        out.push_str(&report::certificate(&verdict.certificate, self.claim.eps));
-        out.push_str(&extra.human());
+        let mut facts = Facts::default();
+        facts.add("value", short(verdict.value));
+        report::variables(&mut facts, layout, point, screen.is_verbose());
+        report::certificate(&mut facts, &verdict.certificate, self.claim.eps);
+        extra.add_to(&mut facts, true);
+        out.push_str(&facts.terminal(width));
         let _ = writeln!(out, "\n{}", report::derivatives(&verdict.derivatives, "the point"));
         let from_file = [(self.eps_from_file, "eps"), (self.radius_from_file, "radius")];
         let names: Vec<&str> = from_file.into_iter().filter(|(from, _)| *from).map(|(_, name)| name).collect();

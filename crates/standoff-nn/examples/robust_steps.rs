@@ -1,9 +1,9 @@
-//! What a step of robust training costs, and what screening targets costs in exactness, on MNIST with the network of the paper.
+//! The time of a step of robust training, and the loss that screening of targets misses, on MNIST with the network of the paper.
 //!
 //! `robust_steps speed [batch=128] [steps=6]` times a few steps of every objective;
 //! `robust_steps train [objective=all|K|K/S|K/pS|proven/S|madry|trades|natural] [batch=128] [epochs=1] [lr=5e-4] [out=FILE] ...` trains;
-//! `robust_steps profile` sets a step of an attack beside the stages it consists of, on one thread;
-//! `robust_steps agree [from=FILE] [images=500]` sets screened targets beside all of them at given weights.
+//! `robust_steps profile` compares the time of an attack step with the sum of its stages, on one thread;
+//! `robust_steps agree [from=FILE] [images=500]` compares screened targets with all targets at given weights.
 #![allow(clippy::print_stdout)]
 
 use standoff::methods::{Reply, Train};
@@ -99,7 +99,7 @@ fn start(model: &Model, arguments: &Arguments) -> Result<Vec<f32>> {
     }
 }
 
-/// Runs steps of Adam, and calls `report` after each.
+/// Runs Adam, and calls `report` after each step.
 fn train(
     game: &mut RobustGame,
     x: &[f32],
@@ -121,7 +121,7 @@ fn train(
     Ok(training.point().x.clone())
 }
 
-/// Milliseconds per step, least of the steps after the first; noise only ever adds.
+/// Milliseconds per step, the least of the steps after the first: noise only adds time.
 fn speed(arguments: &Arguments) -> Result<()> {
     let (model, data) = (network()?, mnist("train")?);
     let batch = arguments.or("batch", 128)?;
@@ -204,7 +204,7 @@ fn long_train(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Screened targets beside all of them: how often the same target wins, and how much of the loss is found.
+/// Compares screened targets with all targets: how often the same target has the largest loss, and the share of the loss found.
 fn agree(arguments: &Arguments) -> Result<()> {
     let (model, data) = (network()?, Arc::new(mnist("train")?.first(arguments.or("images", 500)?)?));
     let x = start(&model, arguments)?;
@@ -231,7 +231,7 @@ fn agree(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Seconds this thread has run, from Linux, which company does not count into; elsewhere those since the start.
+/// CPU seconds of this thread, from Linux, which exclude other processes; on other systems the time since the start.
 fn busy(begun: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
@@ -239,7 +239,7 @@ fn busy(begun: Instant) -> f64 {
 }
 
 /// Microseconds per image of one attack step on one thread: the sum of its stages (the least of many), the engine's loop, and a pass
-/// (means of the time this thread ran).
+/// (means of the CPU time of this thread).
 fn profile(arguments: &Arguments) -> Result<()> {
     let (model, data) = (network()?, mnist("train")?);
     let mut engine = Engine::new(&model, 1)?;

@@ -95,7 +95,7 @@ fn fitted(train_part: Dataset, options: &Options) -> PyResult<(String, Finished<
         preprocessing: None,
         warnings: Vec::new(),
     };
-    let task = FairTask::new(&config, data).map_err(|error| refuse(format!("{error:#}")))?;
+    let task = FairTask::new(&config, data).map_err(|error| refuse(error.full()))?;
     let spec = Spec { method: config.methods[0], lambda: options.lam, seed: options.seed };
     let run =
         train(config.steps(), options.tell.as_ref(), |control| fit(&task, &config, &spec, options.threads, control))?;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use standoff::StopReason;
+use standoff_train::Error;
 use standoff_train::training::runs::{Load, run_all};
-use standoff_train::training::{Control, Diverged, Observer, Progress};
+use standoff_train::training::{Control, Observer, Progress};
 
 /// How often signals are checked and progress is reported.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -75,7 +76,7 @@ impl Observer for PythonObserver<'_> {
 pub(crate) fn train<T: Send>(
     steps: u64,
     tell: Option<&Py<PyAny>>,
-    run: impl Fn(&Control) -> anyhow::Result<Option<T>> + Sync,
+    run: impl Fn(&Control) -> standoff_train::Result<Option<T>> + Sync,
 ) -> PyResult<T> {
     let stop: Arc<AtomicBool> = Arc::default();
     let control = Control::new(Arc::clone(&stop));
@@ -85,9 +86,9 @@ pub(crate) fn train<T: Send>(
     if let Some(error) = observer.raised {
         return Err(error);
     }
-    let done = done.map_err(|error| match error.downcast_ref::<Diverged>() {
-        Some(diverged) => stopped(diverged.step, diverged.why.as_deref()),
-        None => refuse(format!("{error:#}")),
+    let done = done.map_err(|error| match error {
+        Error::Diverged(diverged) => stopped(diverged.step, diverged.why.as_deref()),
+        other => refuse(other.full()),
     })?;
     done.and_then(|mut runs| runs.pop()).ok_or_else(|| PyKeyboardInterrupt::new_err("training was interrupted"))
 }

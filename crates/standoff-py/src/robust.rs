@@ -66,7 +66,7 @@ impl Options {
             measure_images: self.measured,
             ..RobustConfig::default()
         };
-        config.check().map_err(|error| refuse(format!("{error:#}")))?;
+        config.check().map_err(|error| refuse(error.full()))?;
         Ok(config)
     }
 }
@@ -97,7 +97,7 @@ pub(crate) fn robust_train<'py>(
 fn fitted(data: Dataset, options: &Options) -> PyResult<(String, Finished<RobustMetrics, RobustResult>)> {
     let config = options.config()?;
     let classes = (0..options.classes).map(|i| i.to_string()).collect();
-    let task = RobustTask::new(&config, data, classes).map_err(|error| refuse(format!("{error:#}")))?;
+    let task = RobustTask::new(&config, data, classes).map_err(|error| refuse(error.full()))?;
     let steps = config.steps_in_all(task.train.len());
     let run = train(steps, options.tell.as_ref(), |control| fit(&task, &config, options.threads, control))?;
     Ok((task.model.to_toml(), run))

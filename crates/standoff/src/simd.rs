@@ -1,8 +1,7 @@
 //! Instruction sets: one dispatcher for the whole workspace. The same source is compiled for several [`Level`]s, and
 //! [`Isa`] calls the version for the current machine.
 //!
-//! In this crate wider registers change no result: sums have a fixed number of lanes, and Rust never contracts `a * b +
-//! c`.
+//! In this crate wider registers change no result: sums have a fixed number of lanes, and Rust never contracts `a * b + c`.
 #![allow(unsafe_code)] // Calling a function that needs a CPU feature is unsafe. Only `Isa`, which has checked the machine, does it.
 
 use crate::Error;

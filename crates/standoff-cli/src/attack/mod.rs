@@ -1,7 +1,6 @@
-//! Evaluations under attack on the screen and in pictures.
+//! Evaluations under attack: their result, their tables, pictures and progress.
 
-mod glyphs;
 pub(crate) mod picture;
-mod png;
 pub(crate) mod progress;
+pub(crate) mod result;
 pub(crate) mod table;

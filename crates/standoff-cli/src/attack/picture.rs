@@ -1,31 +1,31 @@
-//! Fallen images in a picture: above the original, then what was added to it (red is brighter, blue darker), below the sum.
+//! A PNG of misclassified images: the original, the change (red is brighter, blue darker), and the attacked image below each other.
+//! The classes are in the file's text, in the order of the columns.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use standoff_train::attack::images::Images;
 use standoff_train::attack::measure::MeasuredAttack;
 
-use super::glyphs;
-use super::png::{Canvas, Colour};
-use crate::number::short;
+use crate::present::number::short;
 
-/// The side of an image, in dots of the picture, at least.
+/// The side of an image, in pixels of the picture, at least.
 const SIDE: usize = 84;
-/// Between images.
+/// Pixels between images.
 const GAP: usize = 6;
-/// The side of a dot of a letter.
-const DOT: usize = 2;
-/// How many images are shown for each eps.
+/// Images shown for each eps.
 const SHOWN: usize = 10;
+/// The key of the text in the file.
+const KEY: &str = "Description";
 
 const PAPER: Colour = [255; 3];
-const INK: Colour = [0; 3];
 
-/// One image and what became of it.
+type Colour = [u8; 3];
+
+/// An image before and after the attack.
 #[derive(Debug, Clone, PartialEq)]
-struct Exhibit {
+struct AttackedImage {
     original: Vec<f32>,
     adversarial: Vec<f32>,
-    /// `7>3`: its class, and what the network takes it for now.
+    /// `7>3`: its class and the predicted class.
     caption: String,
 }
 
@@ -33,7 +33,7 @@ struct Exhibit {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sheet {
     heading: String,
-    exhibits: Vec<Exhibit>,
+    images: Vec<AttackedImage>,
 }
 
 impl Sheet {
@@ -43,76 +43,97 @@ impl Sheet {
         let MeasuredAttack { block, worst, predictions, .. } = measured;
         let width = rows * cols;
         let mut seen = vec![0_usize; names.len()];
-        let mut fallen: Vec<(usize, usize)> = Vec::new();
+        let mut broken: Vec<(usize, usize)> = Vec::new();
         for i in (0..labels.len()).filter(|i| block.outcomes[*i].fallen_to.is_some()) {
             let class = usize::from(labels[i]);
-            fallen.push((seen[class], i));
+            broken.push((seen[class], i));
             seen[class] += 1;
         }
-        fallen.sort_by_key(|(nth, i)| (*nth, labels[*i]));
-        fallen.truncate(SHOWN);
-        let name = |output: u16| match &names[usize::from(output)] {
-            name if glyphs::drawable(name) => name.clone(),
-            _ => output.to_string(),
-        };
-        let exhibit = |(_, i): &(usize, usize)| Exhibit {
+        broken.sort_by_key(|(nth, i)| (*nth, labels[*i]));
+        broken.truncate(SHOWN);
+        let one = |(_, i): &(usize, usize)| AttackedImage {
             original: pixels[i * width..(i + 1) * width].to_vec(),
             adversarial: worst[i * width..(i + 1) * width].to_vec(),
-            caption: format!("{}>{}", name(labels[*i]), name(predictions[*i])),
+            caption: format!("{}>{}", names[usize::from(labels[*i])], names[usize::from(predictions[*i])]),
         };
-        let exhibits: Vec<Exhibit> = fallen.iter().map(exhibit).collect();
-        Self { heading: format!("eps {}", short(block.eps)), exhibits }
+        Self { heading: format!("eps {}", short(block.eps)), images: broken.iter().map(one).collect() }
     }
 }
 
-/// A PNG file of all sheets that show something; nothing if none does.
+/// A PNG file of all sheets that have images; `None` if there is none.
 pub(crate) fn file(sheets: &[Sheet], size: (usize, usize)) -> Result<Option<Vec<u8>>> {
-    let some: Vec<Sheet> = sheets.iter().filter(|sheet| !sheet.exhibits.is_empty()).cloned().collect();
-    if some.is_empty() { Ok(None) } else { draw(&some, size).png().map(Some) }
+    let some: Vec<&Sheet> = sheets.iter().filter(|sheet| !sheet.images.is_empty()).collect();
+    if some.is_empty() {
+        return Ok(None);
+    }
+    let canvas = draw(&some, size);
+    let captions = |sheet: &&Sheet| {
+        let captions: Vec<&str> = sheet.images.iter().map(|image| image.caption.as_str()).collect();
+        format!("{}: {}", sheet.heading, captions.join(", "))
+    };
+    let text = some.iter().map(captions).collect::<Vec<_>>().join("; ");
+    let side = |n: usize| u32::try_from(n).context("the picture is too large");
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, side(canvas.width)?, side(canvas.pixels.len() / canvas.width)?);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.add_itxt_chunk(KEY.to_owned(), text)?;
+    encoder.write_header()?.write_image_data(canvas.pixels.as_flattened())?;
+    Ok(Some(out))
 }
 
-/// Draws the sheets one below the other; images are of `rows` x `cols` pixels.
-fn draw(sheets: &[Sheet], (rows, cols): (usize, usize)) -> Canvas {
+/// The classes of the images in a file, if it has such a text.
+pub(crate) fn captions(file: &[u8]) -> Option<String> {
+    let reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().ok()?;
+    reader.info().utf8_text.iter().find(|text| text.keyword == KEY)?.get_text().ok()
+}
+
+/// A picture in memory, row by row.
+struct Canvas {
+    width: usize,
+    pixels: Vec<Colour>,
+}
+
+impl Canvas {
+    /// Fills a square.
+    fn fill(&mut self, (x, y): (usize, usize), side: usize, colour: Colour) {
+        for row in y..y + side {
+            self.pixels[row * self.width + x..][..side].fill(colour);
+        }
+    }
+}
+
+/// Draws the sheets below each other; images have `rows` x `cols` pixels.
+fn draw(sheets: &[&Sheet], (rows, cols): (usize, usize)) -> Canvas {
     let dot = SIDE.div_ceil(rows.max(cols).max(1));
-    let letters = glyphs::size("0", DOT).1;
-    // A column is as wide as an image, or as the longest caption.
-    let captions = sheets.iter().flat_map(|s| &s.exhibits).map(|e| glyphs::size(&e.caption, DOT).0);
-    let column = captions.chain([dot * cols]).max().unwrap_or(0) + GAP;
-    let headings = sheets.iter().map(|s| glyphs::size(&s.heading, DOT).0).max().unwrap_or(0);
-    let columns = sheets.iter().map(|s| s.exhibits.len()).max().unwrap_or(0);
-    let block = 2 * (letters + GAP) + 3 * (dot * rows + GAP) + GAP;
-    let mut canvas = Canvas::new(GAP + headings.max(columns * column) + GAP, GAP + sheets.len() * block, PAPER);
+    let columns = sheets.iter().map(|s| s.images.len()).max().unwrap_or(0);
+    let block = 3 * (dot * rows + GAP) + 2 * GAP;
+    let width = GAP + columns * (dot * cols + GAP);
+    let mut canvas = Canvas { width, pixels: vec![PAPER; width * sheets.len() * block] };
     for (i, sheet) in sheets.iter().enumerate() {
-        let top = GAP + i * block;
-        glyphs::write(&mut canvas, (GAP, top), &sheet.heading, DOT, INK);
-        for (j, exhibit) in sheet.exhibits.iter().enumerate() {
-            let (x, y) = (GAP + j * column, top + letters + GAP);
-            glyphs::write(&mut canvas, (x, y), &exhibit.caption, DOT, INK);
-            let y = y + letters + GAP;
-            // The largest change is drawn in full colour.
-            let changes = exhibit.adversarial.iter().zip(&exhibit.original).map(|(a, o)| a - o);
-            let full = changes.clone().fold(0.0, |most: f32, by| if by.abs() > most { by.abs() } else { most });
-            let changes: Vec<f32> = changes.collect();
-            let mut image = |row: usize, colour: &dyn Fn(usize) -> Colour| {
-                for pixel in 0..rows * cols {
+        for (j, image) in sheet.images.iter().enumerate() {
+            let (x, y) = (GAP + j * (dot * cols + GAP), GAP + i * block);
+            let changes: Vec<f32> = image.adversarial.iter().zip(&image.original).map(|(a, o)| a - o).collect();
+            // The largest change has the full colour.
+            let full = changes.iter().fold(0.0, |most: f32, by| if by.abs() > most { by.abs() } else { most });
+            for pixel in 0..rows * cols {
+                let colours =
+                    [grey(image.original[pixel]), change(changes[pixel], full), grey(image.adversarial[pixel])];
+                for (row, colour) in colours.into_iter().enumerate() {
                     let place = (x + dot * (pixel % cols), y + row * (dot * rows + GAP) + dot * (pixel / cols));
-                    canvas.fill(place, (dot, dot), colour(pixel));
+                    canvas.fill(place, dot, colour);
                 }
-            };
-            image(0, &|p| grey(exhibit.original[p]));
-            image(1, &|p| change(changes[p], full));
-            image(2, &|p| grey(exhibit.adversarial[p]));
+            }
         }
     }
     canvas
 }
 
-/// Handwriting is white on black in the data, and so it is shown.
+/// A grey value from 0 (black) to 1 (white).
 fn grey(v: f32) -> Colour {
     [(255.0 * v).round() as u8; 3]
 }
 
-/// White for nothing, full red or blue for `full` up or down.
+/// White for no change, full red or blue for a change of `full` up or down.
 fn change(by: f32, full: f32) -> Colour {
     let left = (255.0 * (1.0 - by.abs() / full)).round() as u8;
     if by > 0.0 { [255, left, left] } else { [left, left, 255] }
@@ -123,20 +144,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_shows_the_original_the_change_and_the_sum() {
+    fn a_picture_shows_the_original_the_change_and_the_sum_and_names_the_classes() {
         let (original, adversarial) = (vec![0.0, 1.0], vec![0.3, 0.7]);
-        let exhibit = Exhibit { original, adversarial, caption: "7>3".to_owned() };
-        let sheet = Sheet { heading: "eps 0.3".to_owned(), exhibits: vec![exhibit.clone(), exhibit] };
-        let canvas = draw(&[sheet], (1, 2));
+        let image = AttackedImage { original, adversarial, caption: "7>3".to_owned() };
+        let sheet = Sheet { heading: "eps 0.3".to_owned(), images: vec![image.clone(), image] };
+        let canvas = draw(&[&sheet], (1, 2));
         let dot = SIDE / 2;
-        let top = GAP + 2 * (14 + GAP);
-        let at = |row: usize, column: usize| canvas.at(GAP + column * dot, top + row * (dot + GAP));
+        let pixel = |x: usize, y: usize| canvas.pixels[y * canvas.width + x];
+        let at = |row: usize, column: usize| pixel(GAP + column * dot, GAP + row * (dot + GAP));
         assert_eq!([at(0, 0), at(0, 1)], [[0; 3], [255; 3]]);
         assert_eq!([at(1, 0), at(1, 1)], [[255, 0, 0], [0, 0, 255]]);
         assert_eq!([at(2, 0), at(2, 1)], [[77; 3], [179; 3]]);
-        // The second image stands beside the first.
-        assert_eq!(canvas.at(GAP + SIDE + GAP + dot, top), [255; 3]);
-        assert_eq!(canvas.width, 2 * GAP + 2 * (SIDE + GAP));
+        assert_eq!(canvas.width, GAP + 2 * (SIDE + GAP));
+        let file = file(&[sheet], (1, 2)).expect("a file").expect("a picture");
+        assert_eq!(captions(&file).as_deref(), Some("eps 0.3: 7>3, 7>3"));
+        assert_eq!(captions(b"\x89PNG"), None);
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().expect("a PNG");
+        let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+        reader.next_frame(&mut pixels).expect("pixels");
+        assert_eq!(pixels, canvas.pixels.as_flattened());
     }
 
     #[test]

@@ -1,52 +1,45 @@
-//! How far the attacks are: a line that rewrites itself, or one line a minute where there is no terminal.
+//! Progress of the attacks, with an estimate of the time left.
 
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use standoff_nn::attack::{Attack, Progress, Protocol};
 use standoff_train::attack::AttackEvent;
 
-use crate::number::{count, duration, plural, short};
-use crate::present::live::{LiveLine, bar};
+use crate::present::number::{count, duration, plural, short};
+use crate::present::progress::{Bars, Step};
 use crate::present::screen::Screen;
 
-/// Between lines where there is no terminal.
-const PAUSE: Duration = Duration::from_secs(60);
-/// Letters of a bar.
-const BAR: usize = 18;
-/// What a pass forward only costs, beside one that goes back too.
+/// The cost of a forward pass relative to a forward and a backward pass.
 const FORWARD: f64 = 0.45;
-/// What the proof and the checks of an eps cost, in passes of an image.
+/// The cost of the proof and the checks of one eps, in passes of an image.
 const CHECKS: f64 = 20.0;
 
 /// Shows the progress of all attacks of all eps.
-pub(crate) struct AttackBar<'a> {
-    screen: &'a Screen,
-    /// What every attack of every eps is expected to cost, relative to the others.
+pub(crate) struct AttackBar {
+    /// The expected cost of every attack of every eps, relative to the others.
     work: Vec<Vec<f64>>,
     eps: Vec<f64>,
     state: RefCell<State>,
 }
 
 struct State {
-    line: LiveLine,
+    bars: Bars,
     begun: Instant,
-    due: Instant,
     /// The eps that is being attacked.
     block: usize,
-    /// When it began.
+    /// The time when it began.
     last: Instant,
 }
 
-impl<'a> AttackBar<'a> {
-    pub(crate) fn new(screen: &'a Screen, protocols: &[Protocol], outputs: usize) -> Self {
+impl AttackBar {
+    pub(crate) fn new(screen: &Screen, protocols: &[Protocol], outputs: usize) -> Self {
         let now = Instant::now();
         let work = |protocol: &Protocol| protocol.attacks.iter().map(|attack| work(attack, outputs)).collect();
         Self {
-            screen,
             work: protocols.iter().map(work).collect(),
             eps: protocols.iter().map(|protocol| protocol.ball.eps).collect(),
-            state: RefCell::new(State { line: LiveLine::new(), begun: now, due: now + PAUSE, block: 0, last: now }),
+            state: RefCell::new(State { bars: Bars::new(screen), begun: now, block: 0, last: now }),
         }
     }
 
@@ -68,31 +61,21 @@ impl<'a> AttackBar<'a> {
                 self.phase(&format!("proving {} of {}", count(done as u64), plural(of as u64, "image")));
             }
             AttackEvent::Masking => self.phase("checking"),
-            AttackEvent::End => self.state.borrow_mut().line.clear(),
+            AttackEvent::End => self.state.borrow_mut().bars.clear(),
         }
     }
 
     fn attack(&self, progress: &Progress<'_>) {
-        let state = &mut *self.state.borrow_mut();
-        let now = Instant::now();
-        let text = || self.line(state.block, progress, (now - state.begun).as_secs_f64());
-        if self.screen.is_live() {
-            state.line.update(text);
-        } else if now >= state.due {
-            self.screen.progress(&text());
-            state.due = now + PAUSE;
-        }
+        let State { bars, begun, block, .. } = &mut *self.state.borrow_mut();
+        bars.update(|| vec![self.step(*block, progress, begun.elapsed().as_secs_f64())]);
     }
 
     fn phase(&self, what: &str) {
-        let mut state = self.state.borrow_mut();
-        let eps = short(self.eps[state.block]);
-        if self.screen.is_live() {
-            state.line.update(|| format!("eps {eps}  {what}"));
-        }
+        let State { bars, block, .. } = &mut *self.state.borrow_mut();
+        bars.update(|| vec![Step { share: None, text: format!("eps {}  {what}", short(self.eps[*block])) }]);
     }
 
-    fn line(&self, block: usize, p: &Progress<'_>, elapsed: f64) -> String {
+    fn step(&self, block: usize, p: &Progress<'_>, elapsed: f64) -> Step {
         let sum = |work: &[f64]| work.iter().sum::<f64>();
         let before: f64 =
             self.work[..block].iter().map(|w| sum(w) + CHECKS).sum::<f64>() + sum(&self.work[block][..p.index]);
@@ -103,14 +86,14 @@ impl<'a> AttackBar<'a> {
         } else {
             String::new()
         };
+        let (eps, standing, percent) = (short(self.eps[block]), count(p.standing as u64), 100.0 * p.done);
         let of = format!("{}/{}", p.index + 1, p.of);
-        let (eps, standing) = (short(self.eps[block]), count(p.standing as u64));
-        let done = bar(share, BAR);
-        format!("{done} eps {eps}  {of} {} {:.0}%  {standing} images stand{left}", p.attack, 100.0 * p.done)
+        let text = format!("eps {eps}  {of} {} {percent:.0}%  {standing} images not broken{left}", p.attack);
+        Step { share: Some(share), text }
     }
 }
 
-/// Passes of one image, if it does not fall.
+/// Passes of one image that no attack breaks.
 fn work(attack: &Attack, outputs: usize) -> f64 {
     let others = outputs.saturating_sub(1).max(1);
     match *attack {

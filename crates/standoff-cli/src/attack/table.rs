@@ -1,111 +1,130 @@
-//! The report for the terminal: a block for every eps, from the natural accuracy down to what is proven.
+//! The result of `standoff attack` as tables.
 
 use std::fmt::Write as _;
 
-use crate::number::{count, plural, short};
-use crate::present::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use super::result::{AttackAccuracy, AttackResult, Budget, ResultLine};
+use crate::present::number::{count, plural, short};
+use crate::present::screen::{DIM, GOOD, NAME, Screen, WARN, paint};
 use crate::present::table::{Cell, Table, wrapped};
-use standoff_train::attack::report::{Block, Report, Row};
-use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
 
-/// Everything, in lines of at most `width` characters where that is possible.
-pub(crate) fn render(report: &Report, width: usize) -> String {
-    let Report { model, images, protocol, norm, grid, seed, .. } = report;
-    let title = format!("{model}: {images}");
-    let mut out = format!("{}\n", paint(NAME, &wrapped(&title, width)));
-    let settings = format!("{protocol} protocol, {norm} norm, images stored as {}, seed {seed}", stored(grid));
-    let _ = writeln!(out, "{}", paint(DIM, &wrapped(&settings, width)));
-    if report.chained {
-        let text = "chained: each attack tries only what stood before it and is not certified; its accuracy is that of all so far";
-        let _ = writeln!(out, "{}", paint(DIM, &wrapped(text, width)));
-    }
-    for block in &report.blocks {
-        let _ = writeln!(out, "\n{}", paint(HEAD, &format!("eps {}", short(block.eps))));
-        out.push_str(&accuracies(block).render(width));
-        let _ = writeln!(out, "{}", wrapped(&verdict(block, report), width));
-        for warning in &block.warnings {
+/// For the terminal: one sentence and one table; with `--verbose` the cost of each attack and the accuracy by class.
+pub(crate) fn render(result: &AttackResult, screen: &Screen) -> String {
+    let width = screen.width();
+    let mut out = String::new();
+    for budget in &result.budgets {
+        let _ = writeln!(out, "{}", wrapped(&sentence(result, budget), width));
+        for warning in &budget.warnings {
             let _ = writeln!(out, "{} {}", paint(WARN, "warning:"), wrapped(warning, width.saturating_sub(9)));
         }
-        if block.natural.groups.len() > 1 {
-            let _ = write!(out, "\n{}\n{}", paint(DIM, "accuracy by class, in percent"), classes(block).render(width));
+    }
+    let title = format!("{}: {}", result.model, result.images);
+    let _ =
+        writeln!(out, "\n{}\n{}", paint(NAME, &wrapped(&title, width)), accuracies(result).terminal(width).trim_end());
+    if screen.is_verbose() {
+        let _ = writeln!(out, "\n{}", paint(DIM, &wrapped(&settings(result), width)));
+        for budget in &result.budgets {
+            let _ = write!(out, "\n{}", costs(budget).terminal(width));
+            if budget.line("natural").is_some_and(|natural| natural.groups.len() > 1) {
+                let _ = write!(out, "\n{}", classes(budget).terminal(width));
+            }
         }
     }
     out
 }
 
-fn stored(grid: &str) -> &'static str {
-    match grid {
+/// The lower and the upper bound on the accuracy under attack.
+pub(crate) fn sentence(result: &AttackResult, budget: &Budget) -> String {
+    let percent = |line: Option<&AttackAccuracy>| line.map_or(f64::NAN, |accuracy| accuracy.all.percent());
+    let left = percent(budget.line("worst case"));
+    let (eps, images) = (short(budget.eps), plural(result.images_in_all() as u64, "image"));
+    let Some(certified) = budget.line("certified") else {
+        return format!("interrupted at eps {eps}: the attacks so far leave at most {left:.2}% of {images}");
+    };
+    let halted = result.interrupted && result.budgets.last().is_some_and(|last| std::ptr::eq(last, budget));
+    let begin = if halted { "interrupted at" } else { "at" };
+    let proven = certified.all.percent();
+    let mut text =
+        format!("{begin} eps {eps}, certified at least {proven:.2}%, attacks leave at most {left:.2}% of {images}");
+    if result.protocol == "paper" {
+        text += "; the published attacks may leave the ball and [0, 1], where the certificate does not hold";
+    }
+    text
+}
+
+fn settings(result: &AttackResult) -> String {
+    let stored = match result.grid.as_str() {
         "float" => "floats",
         "truncate" => "bytes, truncated",
         "round" => "bytes, rounded",
         _ => "bytes, searched as bytes",
-    }
-}
-
-/// Every line of a block: its name, what it leaves, and the attack if it is one.
-fn lines(block: &Block) -> Vec<(&str, &Accuracy, Option<&Row>)> {
-    let mut lines = vec![("natural", &block.natural, None)];
-    lines.extend(block.attacks.iter().map(|row| (row.name.as_str(), &row.left, Some(row))));
-    lines.push(("worst case", &block.worst_case, None));
-    lines.extend(block.certified.as_ref().map(|proven| ("certified", &proven.accuracy, None)));
-    lines
-}
-
-fn accuracies(block: &Block) -> Table {
-    let row = |(name, accuracy, attack): (&str, &Accuracy, Option<&Row>)| {
-        let [low, high] = accuracy.all.interval().map(|end| format!("{:.2}", 100.0 * end));
-        let worst = accuracy.worst().filter(|_| accuracy.groups.len() > 1);
-        let mut cells = vec![
-            accuracy.all.percent(),
-            format!("{low} to {high}"),
-            worst.map(|class| format!("{} {}", class.name, class.percent())).unwrap_or_default(),
-        ];
-        cells.extend(attack.map_or_else(Default::default, |row| {
-            let passes = count(row.cost.forward + row.cost.gradients);
-            let reach = if row.reach.images > 0 { format!("{:.3}", row.reach.largest) } else { "-".to_owned() };
-            [passes, reach, format!("{:.1}", row.seconds)]
-        }));
-        let mut cells: Vec<Cell> = cells.into_iter().map(Cell::plain).collect();
-        cells[0].style = match name {
-            "worst case" => Some(WARN),
-            "certified" => Some(GOOD),
-            _ => None,
-        };
-        (name.to_owned(), cells)
     };
-    let heads = ["accuracy", "95% interval", "worst class", "passes", "reach", "seconds"];
-    Table {
-        corner: "attack",
-        layers: vec![""],
-        heads: heads.map(str::to_owned).to_vec(),
-        rows: lines(block).into_iter().map(row).collect(),
-    }
+    let AttackResult { protocol, norm, seed, .. } = result;
+    let chained = "; chained: each attack tries only images that no attack before it broke and that are not certified, and \
+                   its line is the accuracy after all attacks so far";
+    let chained = if result.chained { chained } else { "" };
+    format!("{protocol} protocol, {norm} norm, images stored as {stored}, seed {seed}{chained}")
 }
 
-/// The two bounds between which the truth lies.
-fn verdict(block: &Block, report: &Report) -> String {
-    let images = plural(block.natural.all.total as u64, "image");
-    let left = block.worst_case.all.percent();
-    match &block.certified {
-        None => format!("interrupted: the attacks so far leave at most {left} of {images}"),
-        Some(proven) => {
-            let proven = proven.accuracy.all.percent();
-            let halted = report.interrupted && report.blocks.last().is_some_and(|last| std::ptr::eq(last, block));
-            let begin = if halted { "interrupted: certified" } else { "certified" };
-            let mut text = format!("{begin} at least {proven}, attacks leave at most {left} of {images}");
-            if report.protocol == "paper" {
-                text += "; the published attacks may leave the ball and [0, 1], where the certificate does not hold";
+/// Colours of the two bounds.
+fn styled(cell: Cell, name: &str) -> Cell {
+    cell.styled(name == "worst case", WARN).styled(name == "certified", GOOD)
+}
+
+/// The worst class with its accuracy, if there are several.
+fn worst(accuracy: &AttackAccuracy) -> String {
+    let several = accuracy.worst.as_ref().filter(|_| accuracy.groups.len() != 1);
+    several.map(|worst| format!("{}: {:.2}", worst.name, worst.percent())).unwrap_or_default()
+}
+
+/// The accuracy in percent after each attack, for every eps.
+pub(crate) fn accuracies(result: &AttackResult) -> Table {
+    let caption = format!(
+        "accuracy in percent on {}; worst case: images that every attack left correct; certified: images that no attack can \
+         change",
+        plural(result.images_in_all() as u64, "image")
+    );
+    let heads = result.budgets.iter().map(|b| format!("eps {}", short(b.eps)));
+    let mut table = Table::new(&caption, "attack", heads).with_layers(&["95%", "worst class"]);
+    for name in result.names() {
+        let cell = |b: &Budget| match b.line(name) {
+            None => "-".into(),
+            Some(accuracy) => {
+                let first = format!("{:.2}", accuracy.all.percent());
+                styled([first, accuracy.all.interval(), worst(accuracy)].into(), name)
             }
-            text
-        }
+        };
+        table.row(name, result.budgets.iter().map(cell));
     }
+    table
 }
 
-fn classes(block: &Block) -> Table {
-    let names: Vec<String> = block.natural.groups.iter().map(|class| class.name.clone()).collect();
-    let row = |(name, accuracy, _): (&str, &Accuracy, Option<&Row>)| {
-        let cell = |class: &GroupAccuracy| Cell::plain(format!("{:.1}", 100.0 * class.accuracy()));
-        (name.to_owned(), accuracy.groups.iter().map(cell).collect())
+/// The cost of each attack at one eps.
+fn costs(budget: &Budget) -> Table {
+    let heads = ["accuracy", "95% interval", "worst class", "passes", "reach", "seconds"];
+    let mut table = Table::new(&format!("eps {}", short(budget.eps)), "attack", heads);
+    for (name, accuracy, attack) in budget.lines() {
+        let passes = attack.and_then(|a| a.passes.as_ref()).map(|p| count(p.forward + p.gradients));
+        let reach = attack.and_then(|a| a.reach.as_ref());
+        let reach = reach.map(|r| {
+            let largest = r.largest.filter(|_| r.images > 0);
+            largest.map_or_else(|| "-".to_owned(), |largest| format!("{largest:.3}"))
+        });
+        let seconds = attack.and_then(|a| a.seconds).map(|s| format!("{s:.1}"));
+        let cost = [passes, reach, seconds].map(|text| Cell::from(text.unwrap_or_default()));
+        let figures = [format!("{:.2}", accuracy.all.percent()), accuracy.all.interval(), worst(accuracy)];
+        let cells = figures.map(|text| styled(text.into(), ""));
+        table.row(name, cells.into_iter().chain(cost));
+    }
+    table
+}
+
+/// The accuracy of each class at one eps.
+fn classes(budget: &Budget) -> Table {
+    let names = budget.line("natural").map(|natural| natural.groups.iter().map(|class| class.name.clone()));
+    let caption = format!("accuracy by class at eps {}, in percent", short(budget.eps));
+    let row = |(name, accuracy, _): ResultLine<'_>| {
+        let cells = accuracy.groups.iter().map(|class| format!("{:.1}", class.percent()).into());
+        (name.to_owned(), cells.collect())
     };
-    Table { corner: "attack", layers: vec![""], heads: names, rows: lines(block).into_iter().map(row).collect() }
+    Table::new(&caption, "attack", names.into_iter().flatten()).with_rows(budget.lines().into_iter().map(row))
 }

@@ -22,11 +22,12 @@ use standoff_train::training::lock::RunLock;
 use crate::Exit;
 use crate::attack::picture::{self, Sheet};
 use crate::attack::progress::AttackBar;
+use crate::attack::result::AttackResult;
 use crate::attack::table;
 use crate::files;
 use crate::interrupt;
-use crate::number::{plural, short};
 use crate::parse;
+use crate::present::number::{plural, short};
 use crate::present::screen::Screen;
 
 const AFTER: &str = "\
@@ -229,7 +230,8 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
         }
         screen.result(&format!("{:#}\n", report.json()))?;
     } else {
-        screen.result(&table::render(report, screen.width()))?;
+        let result: AttackResult = serde_json::from_value(report.json())?;
+        screen.result(&table::render(&result, screen))?;
     }
     show_proof(report, args, screen)?;
     if let Some(folder) = &args.out {
@@ -376,7 +378,7 @@ impl<'a> OutputPaths<'a> {
         let Some(folder) = self.folder else { return Ok(()) };
         files::replace(&folder.join("results.json"), format!("{:#}\n", report.json()).as_bytes())?;
         files::replace(&folder.join("results.csv"), report.csv().as_bytes())?;
-        files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())
+        Ok(files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())?)
     }
 
     /// Draws the pictures, if there is something to show; false if not.

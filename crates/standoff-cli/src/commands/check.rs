@@ -1,7 +1,5 @@
 //! `standoff check`: what a game looks like from samples, and which method fits it.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use serde_json::json;
@@ -9,9 +7,10 @@ use standoff::check::{Derivatives, derivatives};
 use standoff::estimate::{Estimate, SampledClass, estimate};
 
 use crate::constants;
-use crate::number::{plural, short};
+use crate::present::facts::Facts;
+use crate::present::number::{plural, short};
 use crate::present::screen::Screen;
-use crate::report::{self, label};
+use crate::report;
 use crate::source::Source;
 use crate::{Exit, parse};
 use standoff_train::document;
@@ -55,13 +54,13 @@ pub(crate) fn run(args: &CheckArgs, screen: &mut Screen) -> Result<Exit> {
     let text = if args.json {
         format!("{}\n", as_json(&found, &slopes))
     } else {
-        human(&found, &slopes, loaded.game.linear_in_y())
+        human(&found, &slopes, loaded.game.linear_in_y(), screen.width())
     };
     screen.result(&text)?;
     Ok(if slopes.agree() { Exit::Done } else { Exit::Unmet })
 }
 
-/// What f looks like in y: the name in JSON, and in words.
+/// The class of f in y: its name in JSON, and in words.
 fn shape(found: &Estimate) -> (&'static str, &'static str) {
     match found.shape {
         SampledClass::Linear => ("linear", "linear wherever it was sampled"),
@@ -89,17 +88,19 @@ fn as_json(found: &Estimate, slopes: &Derivatives) -> serde_json::Value {
     }))
 }
 
-fn human(found: &Estimate, slopes: &Derivatives, linear: bool) -> String {
-    let mut out = String::new();
-    let in_y = if linear { "linear, so that the inner maximum is exact" } else { shape(found).1 };
-    let _ = writeln!(out, "{}  {in_y}", label("in y"));
+fn human(found: &Estimate, slopes: &Derivatives, linear: bool, width: usize) -> String {
+    let mut facts = Facts::default();
+    facts.add("in y", if linear { "linear, so that the inner maximum is exact" } else { shape(found).1 });
     let convexity =
         if found.weakness_x >= -1e-6 * (1.0 + found.curvature_x.abs()) { "looks convex" } else { "not convex" };
     let (low, high) = (short(found.weakness_x), short(found.curvature_x));
-    let _ = writeln!(out, "{}  {convexity}: second derivatives from {low} to {high}", label("in x"));
-    let _ = writeln!(out, "{}  {}", label("method"), found.method());
-    let _ = writeln!(out, "\n{}", report::derivatives(slopes, "the start"));
-    let _ = writeln!(out, "\nconstants seen in {} (estimates, not bounds)", plural(found.samples, "sample"));
-    out.push_str(&constants::table(&found.constants));
-    out
+    facts.add("in x", format!("{convexity}: second derivatives from {low} to {high}"));
+    facts.add("method", found.method());
+    format!(
+        "{}\n{}\n\nconstants seen in {} (estimates, not bounds)\n{}",
+        facts.terminal(width),
+        report::derivatives(slopes, "the start"),
+        plural(found.samples, "sample"),
+        constants::table(&found.constants, width)
+    )
 }

@@ -12,7 +12,7 @@ use crate::Exit;
 use crate::data::show;
 use crate::data::table::TableArgs;
 use crate::files;
-use crate::present::live::LiveLine;
+use crate::present::progress::{Bars, Step};
 use crate::present::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
 use standoff_train::data::fetch::{Fetched, Fetcher};
 use standoff_train::data::find::{Found, Source, absent, copies, find};
@@ -162,19 +162,19 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
             if let Some(note) = found.note() {
                 screen.note(&note);
             }
-            screen.result(&show::images(&found)?)?;
+            screen.result(&show::images(&found)?.terminal(screen.width()))?;
         }
         Source::Table(path) => {
             let asked = table.columns();
             let sheet = asked.sheet(&path)?;
-            let columns = show::columns(&sheet);
+            let columns = show::columns(&sheet).terminal(screen.width());
             if table.label.is_none() {
                 screen.result(&columns)?;
                 screen.note("with --label COLUMN, and --group COLUMNS if you like, the groups are shown too");
                 return Ok(Exit::Done);
             }
-            let data = asked.prepare(&sheet, table.validation_split, seed)?;
-            screen.result(&format!("{columns}\n{}", show::groups(&data)))?;
+            let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), seed)?;
+            screen.result(&format!("{columns}\n{}", show::groups(&data).terminal(screen.width())))?;
             for warning in &data.warnings {
                 screen.warn(warning);
             }
@@ -212,7 +212,7 @@ fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
             Some(known) => {
                 let copies = copies(known, around);
                 if copies.is_empty() {
-                    return Err(absent(known, around));
+                    return Err(absent(known, around).into());
                 }
                 found.extend(copies);
             }
@@ -247,9 +247,16 @@ fn fetch(what: &[&'static Known], target: &Path, mirror: Option<&str>, screen: &
     for known in what {
         let fetcher = Fetcher::new(known, target, mirror)?;
         for which in 0..FILES.len() {
-            let mut progress = Progress::new(screen.is_live());
-            let fetched = fetcher.file(which, &mut |name, at, total| progress.show(known.name, name, (at, total)));
-            progress.clear();
+            let mut bars = Bars::new(screen);
+            let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
+            let fetched = fetcher.file(which, &mut |name, at, total| {
+                bars.update(|| {
+                    let of = total.map(|total| format!(" of {}", mb(total))).unwrap_or_default();
+                    let share = total.map(|total| at as f64 / total.max(1) as f64);
+                    vec![Step { share, text: format!("{}: {name}  {}{of} MB", known.name, mb(at)) }]
+                });
+            });
+            bars.clear();
             let (path, how) = fetched?;
             let word = match how {
                 Fetched::Now => paint(GOOD, "fetched"),
@@ -259,31 +266,6 @@ fn fetch(what: &[&'static Known], target: &Path, mirror: Option<&str>, screen: &
         }
     }
     Ok(Exit::Done)
-}
-
-/// How a download goes, on a terminal.
-struct Progress {
-    line: Option<LiveLine>,
-}
-
-impl Progress {
-    fn new(live: bool) -> Self {
-        Self { line: live.then(LiveLine::new) }
-    }
-
-    fn show(&mut self, dataset: &str, name: &str, (at, total): (u64, Option<u64>)) {
-        let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
-        let of = total.map(|total| format!(" of {}", mb(total))).unwrap_or_default();
-        if let Some(line) = &mut self.line {
-            line.update(|| format!("{dataset}: {name}  {}{of} MB", mb(at)));
-        }
-    }
-
-    fn clear(&mut self) {
-        if let Some(line) = &mut self.line {
-            line.clear();
-        }
-    }
 }
 
 fn line(file: &Path, verdict: &Verdict) -> String {

@@ -1,6 +1,5 @@
 //! `standoff lqr`: imitates an expert who steers a linear system, and finds a cost that explains it.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -9,9 +8,10 @@ use serde_json::{Value, json};
 use standoff::zoo::lqr::{DMatrix, LqrGame, Order, eigenvalue_range};
 use standoff::{Settings, Solution, StopReason, solve};
 
-use crate::number::{count, duration, plural, short};
+use crate::present::facts::Facts;
+use crate::present::number::{count, duration, plural, short};
 use crate::present::screen::{GOOD, Screen, WARN, paint};
-use crate::report::{certificate, gap_json, label};
+use crate::report::{certificate, gap_json};
 use crate::system::{EXAMPLE, Task};
 use crate::{Exit, files, interrupt, parse};
 use standoff_train::document;
@@ -85,8 +85,12 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
         Settings { max_gradients: args.max_grads, interrupt: Some(interrupt::flag()?), ..Settings::eps(args.eps) };
     let start = game.start();
     let solution = solve(&mut game, &start, &settings)?;
-    let found = Found::new(&task, &game, &solution);
-    screen.result(&if args.json { format!("{}\n", found.json(args.eps)) } else { found.human(args.eps) })?;
+    let found = LqrResult::new(&task, &game, &solution);
+    screen.result(&if args.json {
+        format!("{}\n", found.json(args.eps))
+    } else {
+        found.human(args.eps, screen.width())
+    })?;
     Ok(match solution.reason {
         StopReason::Converged => Exit::Done,
         StopReason::Interrupted => Exit::Interrupted,
@@ -98,7 +102,7 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
 const SAME_GAIN: f64 = 1e-3;
 
 /// The policy and the cost at the end of a run.
-struct Found<'a> {
+struct LqrResult<'a> {
     solution: &'a Solution<f64>,
     k: DMatrix<f64>,
     q: DMatrix<f64>,
@@ -113,7 +117,7 @@ struct Found<'a> {
     warnings: Vec<String>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> LqrResult<'a> {
     fn new(task: &Task, game: &LqrGame, solution: &'a Solution<f64>) -> Self {
         let k = game.gain(&solution.point);
         let (q, r) = game.cost(&solution.point);
@@ -167,39 +171,28 @@ impl<'a> Found<'a> {
         }))
     }
 
-    fn human(&self, eps: f64) -> String {
+    fn human(&self, eps: f64, width: usize) -> String {
         let s = self.solution;
         let style = if s.reason == StopReason::Converged { GOOD } else { WARN };
-        let mut out = format!("{}: {}\n\n", paint(style, s.reason.name()), s.reason.advice());
+        let mut facts = Facts::default();
         for (name, m) in [("policy K", &self.k), ("cost Q", &self.q), ("cost R", &self.r)] {
             for (i, row) in rows(m).iter().enumerate() {
-                // What is rounding beside the other entries is shown as 0.
+                // Rounding errors beside the other entries are shown as 0.
                 let clean = |v: f64| if v.abs() < 1e-12 * m.amax() { 0.0 } else { v };
-                let shown: Vec<String> = row.iter().map(|v| format!(" {:>12}", short(clean(*v)))).collect();
-                let _ = writeln!(out, "{} {}", label(if i == 0 { name } else { "" }), shown.join(""));
+                let shown: Vec<String> = row.iter().map(|v| format!("{:>12}", short(clean(*v)))).collect();
+                facts.add(if i == 0 { name } else { "" }, shown.join(" "));
             }
         }
-        let _ =
-            writeln!(out, "\n{}  largest difference from the expert's gain: {}", label("policy"), short(self.apart));
+        facts.add("policy", format!("largest difference from the expert's gain: {}", short(self.apart)));
         if let Some(off) = self.unexplained {
             let text = "largest difference between the expert's gain and this cost's optimal one";
-            let _ = writeln!(out, "{}  {text}: {}", label("cost"), short(off));
+            facts.add("cost", format!("{text}: {}", short(off)));
         }
-        for warning in &self.warnings {
-            let _ = writeln!(out, "{}  {warning}", paint(WARN, &label("warning")));
-        }
-        out.push('\n');
-        out.push_str(&certificate(&s.certificate, eps));
-        let _ = writeln!(
-            out,
-            "\n{}  {} in x, {} in y; {}, {}",
-            label("work"),
-            plural(s.calls.grad_x, "gradient"),
-            count(s.calls.grad_y),
-            plural(s.iterations, "iteration"),
-            duration(s.seconds),
-        );
-        out
+        self.warnings.iter().for_each(|warning| facts.add("warning", warning.as_str()));
+        certificate(&mut facts, &s.certificate, eps);
+        let calls = format!("{} in x, {} in y", plural(s.calls.grad_x, "gradient"), count(s.calls.grad_y));
+        facts.add("work", format!("{calls}; {}, {}", plural(s.iterations, "iteration"), duration(s.seconds)));
+        format!("{}: {}\n\n{}", paint(style, s.reason.name()), s.reason.advice(), facts.terminal(width))
     }
 }
 

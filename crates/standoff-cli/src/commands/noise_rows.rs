@@ -1,6 +1,4 @@
-//! `standoff plan --noise`: batch sizes and samples, for people and for programs.
-
-use std::fmt::Write as _;
+//! `standoff plan --noise`: batch sizes and samples.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -8,10 +6,10 @@ use standoff::noise_plan::{NoisePlan, noise_plans};
 use standoff::{Constants, Goal};
 
 use super::plan::{compact, lack};
-use crate::number::short;
-use crate::present::screen::{HEAD, paint};
+use crate::present::number::short;
+use crate::present::table::{Table, wrapped};
 
-/// What the numbers mean.
+/// The statement that the numbers guarantee.
 const STATEMENT: &str =
     "E X <= eps at an iteration drawn uniformly from the T, Y <= eps at each; y answers with full gradients";
 
@@ -49,30 +47,22 @@ impl NoiseRows {
         json!({ "sigma": self.sigma, "statement": STATEMENT, "plans": plans })
     }
 
-    pub(crate) fn human(&self) -> String {
-        let mut out =
-            format!("\nwith noise of sigma = {} in the gradient of one sample: {STATEMENT}\n", short(self.sigma));
-        let heads: String = ["batch M", "T", "samples", "K"].iter().map(|h| format!("  {h:>10}")).collect();
-        let _ = writeln!(out, "{}", paint(HEAD, &format!("{:<13}  {:<9}{heads}", "algorithm", "answer")));
+    pub(crate) fn human(&self, width: usize) -> String {
+        let caption = format!("with noise of sigma = {} in the gradient of one sample: {STATEMENT}", short(self.sigma));
+        let (mut table, mut missing) =
+            (Table::new(&caption, "algorithm", ["batch M", "T", "samples", "K"]), String::new());
         for (algorithm, rows) in &self.rows {
             match rows {
-                Err(lack) => {
-                    let _ = writeln!(out, "{algorithm:<13}  {:<9}  {lack}", "");
-                }
-                Ok(rows) => {
-                    for p in rows {
-                        let _ = write!(out, "{algorithm:<13}  {:<9}", p.answer.name());
-                        for v in [p.batch, p.outer, p.samples()] {
-                            let _ = write!(out, "  {:>10}", compact(v));
-                        }
-                        let _ = writeln!(out, "  {:>10}", p.inner.map_or("exact".to_owned(), compact));
-                    }
-                }
+                Err(lack) => missing += &format!("{algorithm}: {lack}\n"),
+                Ok(rows) => rows.iter().for_each(|p| {
+                    let inner = p.inner.map_or("exact".to_owned(), compact);
+                    let numbers = [p.batch, p.outer, p.samples()].map(compact);
+                    table.row(format!("{algorithm} {}", p.answer.name()), numbers.into_iter().chain([inner]));
+                }),
             }
         }
-        out.push_str(
-            "exact: y answers exactly; unbiased: the batch is drawn after y has answered; dependent: nothing is known of that\n",
-        );
-        out
+        let note = "exact: y is the exact maximiser; unbiased: the batch is drawn after y is fixed; dependent: y may depend on the \
+                    batch";
+        format!("\n{}{missing}{}\n", table.terminal(width), wrapped(note, width))
     }
 }

@@ -1,7 +1,5 @@
 //! `standoff plan`: what the theorems promise for given constants, before anything is run.
 
-use std::fmt::Write as _;
-
 use anyhow::{Result, bail};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use serde_json::{Value, json};
@@ -9,8 +7,9 @@ use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
 use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
 
 use super::noise_rows::NoiseRows;
-use crate::number::{duration, short};
-use crate::present::screen::{HEAD, Screen, WARN, paint};
+use crate::present::number::{duration, short};
+use crate::present::screen::{Screen, WARN, paint};
+use crate::present::table::Table;
 use crate::source::Source;
 use crate::{Exit, constants, parse};
 use standoff_train::document;
@@ -99,7 +98,7 @@ impl FromArgMatches for ConstantArgs {
 pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
     let constants = args.gather(screen)?;
     let goal = Goal { eps: args.eps, radius: args.radius };
-    let rows: Vec<Row> = plans(&constants, goal);
+    let rows: Vec<PlanRow> = plans(&constants, goal);
     let noise = args.noise.map(|sigma| NoiseRows::new(&constants, goal, sigma)).transpose()?;
     let text = if args.json {
         let mut all = as_json(&constants, goal, &rows);
@@ -108,7 +107,8 @@ pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
         }
         format!("{all}\n")
     } else {
-        human(&constants, goal, &rows) + &noise.map_or(String::new(), |noise| noise.human())
+        human(&constants, goal, &rows, screen.width())
+            + &noise.map_or(String::new(), |noise| noise.human(screen.width()))
     };
     screen.result(&text)?;
     Ok(Exit::Done)
@@ -143,13 +143,13 @@ impl PlanArgs {
 }
 
 /// A schedule, or what it lacks.
-struct Row {
+struct PlanRow {
     algorithm: &'static str,
     statement: Statement,
     plan: Result<Plan, String>,
 }
 
-fn plans(c: &Constants, goal: Goal) -> Vec<Row> {
+fn plans(c: &Constants, goal: Goal) -> Vec<PlanRow> {
     let mut rows = Vec::new();
     for statement in Statement::ALL {
         rows.push(("1", statement, algorithm1(c, goal, statement)));
@@ -160,7 +160,7 @@ fn plans(c: &Constants, goal: Goal) -> Vec<Row> {
         }
     }
     rows.into_iter()
-        .map(|(algorithm, statement, plan)| Row { algorithm, statement, plan: plan.map_err(lack) })
+        .map(|(algorithm, statement, plan)| PlanRow { algorithm, statement, plan: plan.map_err(lack) })
         .collect()
 }
 
@@ -171,7 +171,7 @@ pub(crate) fn lack(error: Error) -> String {
     }
 }
 
-impl Row {
+impl PlanRow {
     /// Of gradients at a microsecond each.
     fn seconds(&self) -> f64 {
         self.plan.as_ref().map_or(0.0, |p| (p.grad_x() + p.grad_y()) * SECONDS_PER_GRADIENT)
@@ -201,51 +201,45 @@ impl Row {
     }
 }
 
-fn as_json(c: &Constants, goal: Goal, rows: &[Row]) -> Value {
+fn as_json(c: &Constants, goal: Goal, rows: &[PlanRow]) -> Value {
     document::PLAN.stamp(json!({
         "eps": goal.eps,
         "radius": goal.radius,
         "constants": constants::to_json(c),
-        "plans": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        "plans": rows.iter().map(PlanRow::json).collect::<Vec<_>>(),
     }))
 }
 
-fn human(c: &Constants, goal: Goal, rows: &[Row]) -> String {
+fn human(c: &Constants, goal: Goal, rows: &[PlanRow], width: usize) -> String {
     let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
-    let mut out = format!("constants, {source}\n{}\n", constants::table(c));
-    let _ = writeln!(out, "worst case to reach eps = {} for steps up to {}", short(goal.eps), short(goal.radius));
-    let heads = ["T", "K", "N", "lambda", "step x", "step y", "grad x", "grad y"];
-    let heads: String = heads.iter().map(|h| format!("  {h:>10}")).collect();
-    let _ = writeln!(out, "{}", paint(HEAD, &format!("{:<13}  {:<9}{heads}  at 1 us each", "algorithm", "statement")));
+    let caption = format!("worst case to reach eps = {} for steps up to {}", short(goal.eps), short(goal.radius));
+    let heads = ["T", "K", "N", "lambda", "step x", "step y", "grad x", "grad y", "at 1 us each"];
+    let (mut table, mut missing) = (Table::new(&caption, "algorithm", heads), String::new());
     for row in rows {
-        let _ = write!(out, "{:<13}  {:<9}", row.algorithm, row.statement.name());
+        let name = format!("{} {}", row.algorithm, row.statement.name());
         match &row.plan {
-            Err(lack) => {
-                let _ = writeln!(out, "  {lack}");
-            }
+            Err(lack) => missing += &format!("{name}: {lack}\n"),
             Ok(p) if !p.step_y.is_finite() => {
-                let _ = writeln!(out, "  impossible: y's step is 1/L22, and L22 = 0");
+                missing += &format!("{name}: impossible: the step of y is 1/L22, and L22 = 0\n");
             }
             Ok(p) => {
-                for v in [p.outer, p.inner, p.restart, p.lambda, p.step_x, p.step_y, p.grad_x(), p.grad_y()] {
-                    let _ = write!(out, "  {:>10}", compact(v));
-                }
-                let _ = writeln!(out, "  {}", duration(row.seconds()));
+                let numbers = [p.outer, p.inner, p.restart, p.lambda, p.step_x, p.step_y, p.grad_x(), p.grad_y()];
+                table.row(name, numbers.map(compact).into_iter().chain([duration(row.seconds())]));
             }
         }
     }
-    out.push_str(&remark(rows));
-    out
+    let table = if table.is_empty() { format!("{caption}\n") } else { table.terminal(width) };
+    format!("constants, {source}\n{}\n{table}{missing}{}", constants::table(c, width), remark(rows))
 }
 
 /// Four digits fit the columns.
 pub(crate) fn compact(v: f64) -> String {
-    if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::number::lower(v) }
+    if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::present::number::lower(v) }
 }
 
 /// Says plainly when nobody will wait for that.
-fn remark(rows: &[Row]) -> String {
-    let planned = rows.iter().filter(|r| r.plan.is_ok()).map(Row::seconds);
+fn remark(rows: &[PlanRow]) -> String {
+    let planned = rows.iter().filter(|r| r.plan.is_ok()).map(PlanRow::seconds);
     let longest = planned.fold(0.0, f64::max);
     if longest <= ABSURD_SECONDS {
         return String::new();

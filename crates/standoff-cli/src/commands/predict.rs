@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::Exit;
 use crate::fair::accuracy_table;
 use crate::files::{self, field};
-use crate::number::plural;
+use crate::present::number::plural;
 use crate::present::screen::Screen;
 use standoff_train::data::places::Surroundings;
 use standoff_train::document;

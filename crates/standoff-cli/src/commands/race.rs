@@ -9,10 +9,13 @@ use clap::Args;
 use standoff::race::{Rules, Trial, select, summarise};
 use standoff::zoo;
 
-use crate::present::screen::{NAME, Screen, paint};
-use crate::race::pool::Pool;
-use crate::race::{Race, eps_text, export, file, page, table};
+use crate::present::number;
+use crate::present::screen::Screen;
+use crate::present::table::Table;
+use crate::race::result::RaceResult;
+use crate::race::{file, page, pool, table};
 use crate::{Exit, files, interrupt, parse};
+use standoff_train::document;
 
 /// The arguments of `standoff race`.
 #[derive(Debug, Args)]
@@ -78,7 +81,7 @@ pub(crate) struct RaceArgs {
 
 pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     if args.list {
-        screen.result(&list())?;
+        screen.result(&list().terminal(screen.width()))?;
         return Ok(Exit::Done);
     }
     let methods = select::methods(&args.methods)?;
@@ -99,35 +102,33 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     };
     let trials: Vec<Trial<'_>> =
         benchmarks.iter().flat_map(|benchmark| methods.iter().map(move |method| Trial { benchmark, method })).collect();
-    let pool = Pool { threads: usize::try_from(args.threads)?, live: screen.is_live() };
     let name = |trial: &Trial<'_>| format!("{} on {}", trial.method.name, trial.benchmark.name);
-    let results = pool.map(&trials, name, |trial| trial.run(&rules))?;
+    let threads = (usize::try_from(args.threads)?, &*screen);
+    let results = pool::map(&trials, threads, name, |trial| trial.run(&rules))?;
     let summary = summarise(&results);
-    let race = Race { rules, results, summary };
-    args.tell(&race, screen)?;
+    args.show(&RaceResult::new(&rules, results, summary), screen)?;
     Ok(if flag.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Done })
 }
 
 impl RaceArgs {
-    /// The table, and the files that were asked for.
-    fn tell(&self, race: &Race, screen: &mut Screen) -> Result<()> {
+    /// Prints the table and writes the requested files.
+    fn show(&self, race: &RaceResult, screen: &mut Screen) -> Result<()> {
         if let Some(path) = &self.csv {
-            files::write(path, &export::csv(race))?;
+            files::write(path, &race.csv()?)?;
         }
         if let Some(path) = &self.html {
-            files::write(path, &page::render(race, &self.command()))?;
+            files::write(path, &page::whole(race, &self.command()))?;
         }
+        let json = document::RACE.stamp(serde_json::to_value(race)?).to_string() + "\n";
         match self.json.as_deref() {
-            Some(path) if path == Path::new("-") => screen.result(&format!("{}\n", export::json(race))),
-            Some(path) => {
-                files::write(path, &format!("{}\n", export::json(race)))?;
-                screen.result(&table::render(race))
-            }
-            None => screen.result(&table::render(race)),
+            Some(path) if path == Path::new("-") => return screen.result(&json),
+            Some(path) => files::write(path, &json)?,
+            None => {}
         }
+        screen.result(&table::render(race, screen))
     }
 
-    /// What made this race, as one would type it.
+    /// The command line that repeats this race.
     fn command(&self) -> String {
         let mut text = format!("standoff race --methods {}", self.methods.join(","));
         for (flag, names) in [("games", &self.games), ("family", &self.family)] {
@@ -135,7 +136,7 @@ impl RaceArgs {
                 let _ = write!(text, " --{flag} {}", names.join(","));
             }
         }
-        let eps: Vec<String> = self.eps.iter().map(|e| eps_text(*e)).collect();
+        let eps: Vec<String> = self.eps.iter().map(|e| number::eps(*e)).collect();
         if self.noise > 0.0 {
             let _ = write!(text, " --noise {}", self.noise);
         }
@@ -144,12 +145,10 @@ impl RaceArgs {
     }
 }
 
-fn list() -> String {
-    let width = zoo::families().iter().map(|f| f.name.len()).max().unwrap_or(0);
-    let mut out = String::new();
+fn list() -> Table {
+    let mut table = Table::new("", "family", ["class", "about"]).of_text();
     for family in zoo::families() {
-        let name = paint(NAME, &format!("{:<width$}", family.name));
-        let _ = writeln!(out, "{name}  {:<16}  {}", family.class.name(), family.summary);
+        table.row(family.name, [family.class.name(), family.summary]);
     }
-    out
+    table
 }

@@ -8,7 +8,6 @@ use clap::Args;
 use standoff::race::{Rules, select};
 
 use crate::present::screen::Screen;
-use crate::race::pool::Pool;
 use crate::rates::{measure, sheet, table};
 use crate::{Exit, files, interrupt, parse};
 
@@ -67,15 +66,15 @@ pub(crate) fn run(args: &RatesArgs, screen: &mut Screen) -> Result<Exit> {
         interrupt: Some(flag.clone()),
         ..Rules::default()
     };
-    let pool = Pool { threads: usize::try_from(args.threads)?, live: screen.is_live() };
-    let studies = measure(&args.games, &args.methods, &rules, pool)?;
+    let threads = (usize::try_from(args.threads)?, &*screen);
+    let studies = measure(&args.games, &args.methods, &rules, threads)?;
     if let Some(path) = &args.svg {
         files::write(path, &sheet::render(&studies))?;
     }
     let text = if args.json {
         format!("{}\n", table::json(&studies, args.max_grads))
     } else {
-        table::render(&studies, &rules.eps)
+        table::render(&studies, &rules.eps, screen.width())
     };
     screen.result(&text)?;
     Ok(if flag.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Done })

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use crate::Exit;
 use crate::files;
-use crate::number::plural;
+use crate::present::number::plural;
 use crate::present::screen::Screen;
 use crate::report_page;
 

@@ -13,7 +13,7 @@ use standoff::{AnyMethod, Constants, Observer, Record, Settings, Solution, StopR
 
 use crate::extra::Extra;
 use crate::point::PointFile;
-use crate::present::live::LiveLine;
+use crate::present::progress::Bars;
 use crate::present::screen::Screen;
 use crate::report::Report;
 use crate::source::{Loaded, Source, Use};
@@ -122,10 +122,6 @@ pub(crate) struct SolveArgs {
     /// Write the proof of the result, for `tools/check_proof.py`; only for game files
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     proof_file: Option<PathBuf>,
-
-    /// Say what is being solved, and show every entry of long vectors
-    #[arg(short, long)]
-    verbose: bool,
 }
 
 pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
@@ -171,7 +167,7 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         method: &args.method,
         warnings: &loaded.warnings,
     };
-    let text = if args.json { format!("{}\n", report.json()) } else { report.human(args.verbose) };
+    let text = if args.json { format!("{}\n", report.json()) } else { report.human(screen) };
     screen.result(&text)?;
     watch.finish()?;
     Ok(match solution.reason {
@@ -211,7 +207,7 @@ impl SolveArgs {
 
     /// What is about to happen, for those who want to know.
     fn announce(&self, loaded: &Loaded, constants: Option<&Constants>, screen: &mut Screen) {
-        if !self.verbose {
+        if !screen.is_verbose() {
             return;
         }
         let linear = if loaded.game.linear_in_y() { ", linear in y" } else { "" };
@@ -221,7 +217,7 @@ impl SolveArgs {
         screen.note(&format!("solving {}: {shape}; method {}", self.game, self.method));
         if let Some(c) = constants {
             let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
-            screen.note(&format!("constants, {source}\n{}", constants::table(c).trim_end()));
+            screen.note(&format!("constants, {source}\n{}", constants::table(c, screen.width()).trim_end()));
         }
     }
 
@@ -245,21 +241,19 @@ fn with_options(error: standoff::Error) -> anyhow::Error {
     }
 }
 
-/// Who watches a run: the line on the terminal, and the file.
+/// Observers of a run: the progress line and the trace file.
 struct Watch {
-    live: Option<LiveLine>,
+    bars: Bars,
     trace: Option<TraceFile>,
 }
 
 impl Watch {
     fn new(trace: Option<&Path>, screen: &Screen) -> Result<Self> {
-        Ok(Self { live: screen.is_live().then(LiveLine::new), trace: trace.map(TraceFile::create).transpose()? })
+        Ok(Self { bars: Bars::new(screen), trace: trace.map(TraceFile::create).transpose()? })
     }
 
     fn clear(&mut self) {
-        if let Some(live) = &mut self.live {
-            live.clear();
-        }
+        self.bars.clear();
     }
 
     fn finish(self) -> Result<()> {
@@ -269,9 +263,7 @@ impl Watch {
 
 impl Observer for Watch {
     fn record(&mut self, record: &Record) -> Option<StopReason> {
-        if let Some(live) = &mut self.live {
-            live.record(record);
-        }
+        self.bars.record(record);
         if let Some(trace) = &mut self.trace {
             trace.record(record);
         }

@@ -55,10 +55,6 @@ pub(crate) struct VerifyArgs {
     /// Print the verdict as one JSON object
     #[arg(long)]
     json: bool,
-
-    /// Show every entry of long vectors
-    #[arg(short, long)]
-    verbose: bool,
 }
 
 pub(crate) fn run(args: &VerifyArgs, screen: &mut Screen) -> Result<Exit> {
@@ -79,7 +75,7 @@ pub(crate) fn run(args: &VerifyArgs, screen: &mut Screen) -> Result<Exit> {
         extra.write_json(&mut all);
         format!("{all}\n")
     } else {
-        claim.human(&verdict, &loaded.layout, (&point, &extra), args.verbose)
+        claim.human(&verdict, &loaded.layout, (&point, &extra), screen)
     };
     screen.result(&text)?;
     Ok(if verdict.verified() { Exit::Done } else { Exit::Unmet })

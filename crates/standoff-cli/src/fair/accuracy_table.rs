@@ -1,11 +1,11 @@
-//! How well predictions agree with known classes, as a table.
+//! Accuracy of predictions by group, as a table.
 
 use std::fmt::Write as _;
 
-use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
+use standoff_train::fair::accuracy::Accuracy;
 use standoff_train::fair::evaluation::Evaluation;
 
-use crate::number::count;
+use crate::present::number::count;
 use crate::present::screen::WARN;
 use crate::present::table::{Cell, Table};
 
@@ -13,19 +13,12 @@ use crate::present::table::{Cell, Table};
 pub(crate) fn render(evaluation: &Evaluation, width: usize) -> String {
     let Accuracy { groups, all } = &evaluation.accuracy;
     let worst = evaluation.accuracy.worst().filter(|_| groups.len() > 1);
-    let row = |group: &GroupAccuracy| {
-        let mut cells: Vec<Cell> =
-            [count(group.correct as u64), count(group.total as u64), group.percent()].map(Cell::plain).to_vec();
-        cells[2].style = (worst == Some(group)).then_some(WARN);
-        (group.name.clone(), cells)
-    };
-    let grid = Table {
-        corner: "group",
-        layers: vec![""],
-        heads: ["correct", "of", "accuracy"].map(str::to_owned).to_vec(),
-        rows: groups.iter().chain([all]).map(row).collect(),
-    };
-    let mut out = grid.render(width);
+    let mut table = Table::new("", "group", ["correct", "of", "accuracy"]);
+    for group in groups.iter().chain([all]) {
+        let accuracy = Cell::from(group.percent()).styled(worst == Some(group), WARN);
+        table.row(group.name.clone(), [count(group.correct as u64).into(), count(group.total as u64).into(), accuracy]);
+    }
+    let mut out = table.terminal(width);
     if let Some(worst) = worst {
         let _ = writeln!(out, "\nworst group: {}, {}", worst.name, worst.percent());
     }

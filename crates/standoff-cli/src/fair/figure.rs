@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::files;
-use crate::present::chart::{Axis, Chart, Line, Look};
+use crate::present::chart::{Axis, Chart, Line, LineStyle};
 use standoff_train::fair::train::Spec;
 use standoff_train::training::run::CURVE;
 
@@ -21,7 +21,7 @@ pub(crate) fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
         } else {
             spec.method.name().into()
         };
-        chart.lines.push(Line { name, note: format!("{last:.4}"), points, look: Look::of(i), ..Line::default() });
+        chart.lines.push(Line { name, note: format!("{last:.4}"), points, look: LineStyle::of(i), ..Line::default() });
     }
     (!chart.lines.is_empty()).then(|| chart.file())
 }

@@ -1,10 +1,8 @@
-//! What the worst group costs: average against worst-group accuracy as lambda varies, as a table and as a chart.
-
-use std::fmt::Write as _;
+//! The trade-off between average and worst-group accuracy as lambda varies, as a table and as a chart.
 
 use super::table::Unit;
-use crate::present::chart::{Axis, Chart, End, Line, Look};
-use crate::present::screen::{DIM, GOOD, HEAD, paint};
+use crate::present::chart::{Axis, Chart, End, Line, LineStyle};
+use crate::present::screen::GOOD;
 use crate::present::table::{Cell, Table, wrapped};
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, Summary, summarise};
@@ -12,7 +10,7 @@ use standoff_train::fair::statistics::{Measured, Summary, summarise};
 /// The method whose lambda is swept.
 const SWEPT: &str = "minmax-reg";
 
-/// The methods in the order of the trade-off: the others as they were run, then the sweep by lambda.
+/// The methods that are not swept in the order of the runs, then the sweep by lambda.
 fn ordered(results: &Results) -> Vec<Measured> {
     let (mut swept, mut all): (Vec<_>, Vec<_>) =
         summarise(results).into_iter().partition(|m| m.variant.method == SWEPT);
@@ -21,7 +19,7 @@ fn ordered(results: &Results) -> Vec<Measured> {
     all
 }
 
-/// Whether no other method is at least as good on both counts, and better on one. What is not known is not best.
+/// True if no other method is at least as good in both, and better in one. False if a value is not finite.
 fn is_best(own: &Measured, all: &[Measured]) -> bool {
     let at = |m: &Measured| (m.average.mean, m.worst.mean);
     let (average, worst) = at(own);
@@ -29,33 +27,29 @@ fn is_best(own: &Measured, all: &[Measured]) -> bool {
     average.is_finite() && worst.is_finite() && !all.iter().map(at).any(beats)
 }
 
-/// The trade-off for the terminal.
+/// The trade-off for the terminal: a sentence and a table.
 pub(crate) fn render(results: &Results, width: usize) -> String {
     let (unit, all) = (Unit::of(results), ordered(results));
-    let cell = |summary: &Summary| Cell { lines: vec![unit.spread(summary), unit.half(summary)], style: None };
-    let best = all.iter().map(|m| m.worst.mean).filter(|m| !m.is_nan()).max_by(f64::total_cmp);
-    let row = |m: &Measured| {
-        let mut cells = vec![cell(&m.average), cell(&m.worst)];
-        cells[1].style = (Some(m.worst.mean) == best).then_some(GOOD);
-        cells.push(Cell::plain(if is_best(m, &all) { "*" } else { "" }.to_owned()));
-        (name(m), cells)
-    };
-    let grid = Table {
-        corner: "method",
-        layers: vec!["", "95%"],
-        heads: ["average", "worst group", "best"].map(str::to_owned).to_vec(),
-        rows: all.iter().map(row).collect(),
-    };
-    let mut out =
-        format!("{}\n", paint(HEAD, &wrapped("the trade-off between the average and the worst group", width)));
-    let _ = writeln!(out, "{}", paint(DIM, &wrapped(&unit.name(), width)));
-    out.push_str(&grid.render(width));
-    let note = "* no other method is as good in both the average and the worst group, and better in one of them";
-    let _ = writeln!(out, "{}", paint(DIM, &wrapped(note, width)));
-    out
+    let cell = |summary: &Summary| Cell::from([unit.spread(summary), unit.half(summary)]);
+    let best = all.iter().filter(|m| !m.worst.mean.is_nan()).max_by(|a, b| a.worst.mean.total_cmp(&b.worst.mean));
+    let caption = format!(
+        "trade-off between the average and the worst group; {}. * no other method is at least as good in both and better in one",
+        unit.name()
+    );
+    let mut table = Table::new(&caption, "method", ["average", "worst group", "best"]).with_layers(&["95%"]);
+    for m in &all {
+        let is_worst_best = best.is_some_and(|best| best.worst.mean == m.worst.mean);
+        let worst = cell(&m.worst).styled(is_worst_best, GOOD);
+        table.row(name(m), [cell(&m.average), worst, if is_best(m, &all) { "*" } else { "" }.into()]);
+    }
+    let sentence = best.map_or_else(String::new, |best| {
+        let [worst, average] = [&best.worst, &best.average].map(|s| unit.mean(s));
+        format!("{} has the best worst group: {worst}, with an average of {average}", name(best))
+    });
+    format!("{}\n\n{}", wrapped(&sentence, width), table.terminal(width))
 }
 
-/// Lambda tells the swept ones apart.
+/// The method, with its lambda if it is swept.
 fn name(m: &Measured) -> String {
     if m.variant.method == SWEPT { format!("{SWEPT} {}", m.variant.lambda) } else { m.variant.method.clone() }
 }
@@ -79,7 +73,7 @@ pub(crate) fn chart(results: &Results) -> Chart {
             name: SWEPT.to_owned(),
             note: "by lambda".to_owned(),
             points: swept.iter().map(|m| point(m)).collect(),
-            look: Look { faint: true, ..Look::of(0) },
+            look: LineStyle { faint: true, ..LineStyle::of(0) },
             ..Line::default()
         });
     }
@@ -94,7 +88,7 @@ pub(crate) fn chart(results: &Results) -> Chart {
             hover: format!("{}: average {:.2}, worst group {:.2}", name(m), at.0, at.1),
             points: vec![at],
             errors: vec![(half(&m.average), half(&m.worst))],
-            look: Look::of(if m.variant.method == SWEPT { 0 } else { others }),
+            look: LineStyle::of(if m.variant.method == SWEPT { 0 } else { others }),
             end: End::Dot,
             ..Line::default()
         });

@@ -1,22 +1,23 @@
-//! Results of fair training on the screen and in pictures: tables, charts, and a summary in a sentence.
+//! Results of fair training as tables, charts and a sentence.
 
 pub(crate) mod accuracy_table;
 #[cfg(test)]
 pub(crate) mod examples;
 pub(crate) mod figure;
 pub(crate) mod frontier;
-mod in_short;
+mod summary;
 pub(crate) mod table;
 
 use anyhow::Result;
-use standoff_train::fair::experiment::Experiment;
+use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::results::Results;
 use standoff_train::fair::train::Spec;
+use standoff_train::training::Experiment;
 
 use crate::files;
 
 /// Draws the charts of an experiment into its folder.
-pub(crate) fn draw(experiment: &Experiment, specs: &[Spec], results: &Results) -> Result<()> {
+pub(crate) fn draw(experiment: &Experiment<FairConfig>, specs: &[Spec], results: &Results) -> Result<()> {
     let out = &experiment.out;
     if experiment.is_sweep() {
         files::replace(&out.join("frontier.svg"), frontier::svg(results).as_bytes())?;

@@ -1,63 +1,42 @@
-//! The results for the terminal: a table like the paper's, differences seed by seed, and what the training reached.
+//! The results of an experiment as tables: accuracies, differences to the first method, losses, certificates.
 
 use std::fmt::Write as _;
 
-use super::in_short::in_short;
-use crate::number::{count, plural, short, upper};
-use crate::present::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
+use super::summary::sentence;
+use crate::present::number::{count, percent, plural, short, upper};
+use crate::present::screen::{GOOD, NAME, Screen, WARN, paint};
 use crate::present::table::{Cell, Table, wrapped};
 use standoff_train::fair::choice::{Choice, Tried};
 use standoff_train::fair::results::{PaperRow, Results, RunResult, Variant};
 use standoff_train::fair::statistics::{Measured, Summary, differences, mean, median, summarise};
 
-/// Everything, in lines of at most `width` characters where that is possible.
-pub(crate) fn render(results: &Results, width: usize) -> String {
-    let mut out = String::new();
-    if !results.title.is_empty() {
-        let _ = writeln!(out, "{}", paint(NAME, &wrapped(&results.title, width)));
-    }
+/// For the terminal: one sentence and the table of accuracies; with `--verbose` every table.
+pub(crate) fn render(results: &Results, screen: &Screen) -> String {
+    let width = screen.width();
+    let title =
+        if results.title.is_empty() { String::new() } else { paint(NAME, &wrapped(&results.title, width)) + "\n" };
     if results.runs.is_empty() {
-        out.push_str("no run has finished\n");
-        return out;
+        return title + "no run has finished\n";
     }
-    let unit = Unit::of(results);
-    let measured = summarise(results);
-    let _ = writeln!(out, "{}", paint(DIM, &wrapped(&caption(results, &unit, &measured), width)));
-    out.push_str(&accuracies(results, &unit, &measured).render(width));
-    for part in further(results, &unit) {
-        section(&mut out, &part, width);
-    }
-    if let Some(text) = in_short(results, &unit, &measured) {
-        let _ = writeln!(out, "\n{}", wrapped(&text, width));
-    }
+    let (sentence, tables) = tables(results);
+    let shown = if screen.is_verbose() { tables.len() } else { 1 };
+    let tables: Vec<String> = tables[..shown].iter().map(|table| table.terminal(width)).collect();
+    let mut out = String::new();
+    let _ = write!(out, "{}\n\n{title}{}", wrapped(&sentence, width), tables.join("\n"));
     out
 }
 
-/// What stands below the accuracies; some without rows.
-fn further(results: &Results, unit: &Unit) -> Vec<(String, Table)> {
-    let mut all = vec![paired(results, unit)];
+/// The sentence and every table that has rows. The first table is that of the accuracies.
+pub(crate) fn tables(results: &Results) -> (String, Vec<Table>) {
+    let (unit, measured) = (Unit::of(results), summarise(results));
+    let mut all = vec![accuracies(results, &unit, &measured), paired(results, &unit)];
     all.extend(results.choice.as_ref().map(chosen));
     all.extend([treatment(results), training(results), certificates(results)]);
-    all
+    all.retain(|table| !table.is_empty());
+    (sentence(results, &unit, &measured), all)
 }
 
-/// Every table with its heading, and the whole in short, for a page.
-pub(crate) fn tables(results: &Results) -> (Vec<(String, Table)>, Option<String>) {
-    let (unit, measured) = (Unit::of(results), summarise(results));
-    let mut all = vec![(caption(results, &unit, &measured), accuracies(results, &unit, &measured))];
-    all.extend(further(results, &unit));
-    all.retain(|(_, grid)| !grid.rows.is_empty());
-    (all, in_short(results, &unit, &measured))
-}
-
-/// A heading and its grid; nothing without rows.
-fn section(out: &mut String, (heading, grid): &(String, Table), width: usize) {
-    if !grid.rows.is_empty() {
-        let _ = write!(out, "\n{}\n{}", paint(HEAD, &wrapped(heading, width)), grid.render(width));
-    }
-}
-
-/// How accuracies are shown: as counts out of a number, or in percent.
+/// The unit of accuracies: counts out of a number, or percent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unit {
     counts: Option<usize>,
@@ -141,68 +120,70 @@ fn caption(results: &Results, unit: &Unit, measured: &[Measured]) -> String {
     format!("{}: {over}{lambdas}", unit.name())
 }
 
-/// The groups, then the worst and the average.
+/// The worst group and the average come first, so that they are visible however many groups follow.
 fn heads(results: &Results) -> Vec<String> {
-    let more = ["worst", "average"].map(str::to_owned);
-    results.group_names.iter().cloned().chain(more).collect()
+    ["worst", "average"].map(str::to_owned).into_iter().chain(results.group_names.iter().cloned()).collect()
+}
+
+/// In the order of [`heads`].
+fn columns(m: &Measured) -> impl Iterator<Item = &Summary> {
+    [&m.worst, &m.average].into_iter().chain(&m.groups)
 }
 
 fn accuracies(results: &Results, unit: &Unit, measured: &[Measured]) -> Table {
-    let worst = results.group_names.len();
     let best = measured.iter().map(|m| m.worst.mean).filter(|m| !m.is_nan()).max_by(f64::total_cmp);
-    let row = |m: &Measured| {
+    let mut table =
+        Table::new(&caption(results, unit, measured), "method", heads(results)).with_layers(&["95%", "paper"]);
+    for m in measured {
         let paper = results.paper.iter().find(|row| row.method == m.variant.method);
-        let cell = |(c, summary): (usize, &Summary)| Cell {
-            lines: vec![unit.spread(summary), unit.half(summary), paper_cell(paper, c, worst, unit)],
-            style: (c == worst && measured.len() > 1 && Some(summary.mean) == best).then_some(GOOD),
+        let cell = |(c, summary): (usize, &Summary)| {
+            let best = c == 0 && measured.len() > 1 && Some(summary.mean) == best;
+            Cell::from([unit.spread(summary), unit.half(summary), paper_cell(paper, c, unit)]).styled(best, GOOD)
         };
-        (m.label.clone(), m.columns().enumerate().map(cell).collect())
-    };
-    Table {
-        corner: "method",
-        layers: vec!["", "95%", "paper"],
-        heads: heads(results),
-        rows: measured.iter().map(row).collect(),
+        table.row(m.label.clone(), columns(m).enumerate().map(cell));
     }
+    table
 }
 
-fn paper_cell(row: Option<&PaperRow>, column: usize, worst: usize, unit: &Unit) -> String {
-    let pair = row.and_then(|row| if column == worst { row.worst } else { row.groups.get(column).copied() });
+/// The paper's numbers for a column.
+fn paper_cell(row: Option<&PaperRow>, column: usize, unit: &Unit) -> String {
+    let pair = row.and_then(|row| match column {
+        0 => row.worst,
+        1 => None,
+        c => row.groups.get(c - 2).copied(),
+    });
     pair.map_or_else(String::new, |[mean, deviation]| {
         format!("{:.2} / {:.2}", unit.paper * mean, unit.paper * deviation)
     })
 }
 
-/// Differences whose interval does not hold zero are coloured.
-fn paired(results: &Results, unit: &Unit) -> (String, Table) {
+/// Differences whose interval does not contain zero are coloured.
+fn paired(results: &Results, unit: &Unit) -> Table {
     let first = results.variants().first().map(|v| results.label(v)).unwrap_or_default();
-    let cell = |summary: &Summary| Cell {
-        lines: vec![unit.difference(summary), unit.half(summary)],
-        style: summary.is_clear().then_some(if summary.mean > 0.0 { GOOD } else { WARN }),
+    let cell = |summary: &Summary| {
+        let style = if summary.mean > 0.0 { GOOD } else { WARN };
+        Cell::from([unit.difference(summary), unit.half(summary)]).styled(summary.is_clear(), style)
     };
-    let row = |m: &Measured| (m.label.clone(), m.columns().map(cell).collect());
     let all = differences(results);
     let pairs = all.iter().map(|m| m.worst.count).max().unwrap_or(0);
-    let rows = if pairs > 0 { all.iter().map(row).collect() } else { Vec::new() };
-    let heading = format!("difference to {first}, seed by seed ({})", plural(pairs as u64, "pair"));
-    (heading, Table { corner: "method", layers: vec!["", "95%"], heads: heads(results), rows })
+    let caption = format!("difference to {first}, seed by seed ({})", plural(pairs as u64, "pair"));
+    let rows = all.iter().filter(|_| pairs > 0).map(|m| (m.label.clone(), columns(m).map(cell).collect()));
+    Table::new(&caption, "method", heads(results)).with_layers(&["95%"]).with_rows(rows)
 }
 
-/// What was tried for lambda, and the one taken.
-fn chosen(choice: &Choice) -> (String, Table) {
-    let heading = format!(
-        "lambda chosen by {} validation samples, without a look at the test part: the best worst group, then the better \
-         average, then the larger lambda (accuracy in percent, mean over seeds)",
+/// The candidates for lambda and the chosen one.
+fn chosen(choice: &Choice) -> Table {
+    let caption = format!(
+        "lambda chosen by {} validation samples, without the test part: the best worst group, then the better average, then \
+         the larger lambda (accuracy in percent, mean over seeds)",
         count(choice.samples as u64)
     );
     let row = |tried: &Tried| {
         let taken = tried.lambda == choice.lambda;
-        let shares = [tried.worst, tried.average].map(|share| Cell::plain(format!("{:.2}", 100.0 * share)));
-        let mark = Cell { style: taken.then_some(GOOD), ..Cell::plain(if taken { "chosen" } else { "" }.to_owned()) };
-        (tried.lambda.to_string(), shares.into_iter().chain([mark]).collect())
+        let mark = Cell::from(if taken { "chosen" } else { "" }).styled(taken, GOOD);
+        (tried.lambda.to_string(), vec![percent(tried.worst).into(), percent(tried.average).into(), mark])
     };
-    let heads = ["worst group", "average", ""].map(str::to_owned).to_vec();
-    (heading, Table { corner: "lambda", layers: vec![""], heads, rows: choice.tried.iter().map(row).collect() })
+    Table::new(&caption, "lambda", ["worst group", "average", ""]).with_rows(choice.tried.iter().map(row))
 }
 
 /// A row per method, from all its runs.
@@ -214,15 +195,16 @@ fn per_method(results: &Results, cells: impl Fn(&[&RunResult]) -> Vec<Cell>) -> 
     results.variants().iter().map(row).collect()
 }
 
-/// How differently the groups are treated, where that was measured.
-fn treatment(results: &Results) -> (String, Table) {
-    let heading = "differences between groups in how they are treated (0 is equal)".to_owned();
-    let cell = |values: &[f64]| {
+/// Fairness measures, if they were measured.
+fn treatment(results: &Results) -> Table {
+    let cell = |values: &[f64]| -> Cell {
         let s = Summary::of(values);
+        if s.mean.is_nan() {
+            return "-".into();
+        }
         let deviation = s.deviation.map(|d| format!(" / {d:.4}")).unwrap_or_default();
         let half = s.half.map(|half| format!("\u{b1} {half:.4}")).unwrap_or_default();
-        let mean = if s.mean.is_nan() { "-".to_owned() } else { format!("{:.4}{deviation}", s.mean) };
-        Cell { lines: vec![mean, if s.mean.is_nan() { String::new() } else { half }], style: None }
+        [format!("{:.4}{deviation}", s.mean), half].into()
     };
     let cells = |runs: &[&RunResult]| {
         let known: Vec<_> = runs.iter().filter_map(|run| run.fairness).collect();
@@ -232,37 +214,29 @@ fn treatment(results: &Results) -> (String, Table) {
     };
     let measured = results.runs.iter().any(|run| run.fairness.is_some());
     let rows = if measured { per_method(results, cells) } else { Vec::new() };
-    let heads = ["demographic parity", "equalised odds"].map(str::to_owned).to_vec();
-    (heading, Table { corner: "method", layers: vec!["", "95%"], heads, rows })
+    let caption = "differences between groups: demographic parity and equalised odds (0 means no difference)";
+    Table::new(caption, "method", ["demographic parity", "equalised odds"]).with_layers(&["95%"]).with_rows(rows)
 }
 
-/// The losses that the game is about: a min-max solution makes those in play equal.
-fn training(results: &Results) -> (String, Table) {
-    let heading = "mean training loss of each group, and its weight at the end (means over seeds): where max and min have settled, groups \
-                   with weight have equal losses"
-        .to_owned();
+/// The losses of the game. At an equilibrium, all groups with non-zero weight have the same loss.
+fn training(results: &Results) -> Table {
     let cells = |runs: &[&RunResult]| {
         let over = |of: &dyn Fn(&RunResult) -> f64| mean(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
-        let group = |g: usize| Cell {
-            lines: vec![
-                format!("{:.4}", over(&|run| entry(&run.train_losses, g))),
-                format!("{:.3}", over(&|run| entry(&run.weights, g))),
-            ],
-            style: None,
-        };
-        let mut cells: Vec<Cell> = (0..results.group_names.len()).map(group).collect();
-        cells.push(Cell::plain(format!("{:.4}", over(&spread))));
-        // Runs of before it was kept have none.
+        // Absent in runs written by early versions.
         let variation = over(&|run| run.variation);
-        cells.push(Cell::plain(if variation.is_nan() { "-".to_owned() } else { format!("{variation:.3}") }));
+        let variation = if variation.is_nan() { "-".to_owned() } else { format!("{variation:.3}") };
+        let mut cells: Vec<Cell> = vec![format!("{:.4}", over(&spread)).into(), variation.into()];
+        cells.extend((0..results.group_names.len()).map(|g| {
+            let loss = over(&|run| entry(&run.train_losses, g));
+            Cell::from([format!("{loss:.4}"), format!("{:.3}", over(&|run| entry(&run.weights, g)))])
+        }));
         cells
     };
-    let mut heads = results.group_names.clone();
-    heads.push("largest - smallest".to_owned());
-    // Of the worst loss, from epoch to epoch.
-    heads.push("total variation".to_owned());
-    let rows = per_method(results, cells);
-    (heading, Table { corner: "method", layers: vec!["", "weight"], heads, rows })
+    let caption = "mean training loss of each group, and its final weight (means over seeds). At equilibrium, all groups with \
+                   non-zero weight have the same loss. Total variation: of the largest loss, from epoch to epoch";
+    let heads = ["largest - smallest", "total variation"].map(str::to_owned).into_iter();
+    let heads = heads.chain(results.group_names.iter().cloned());
+    Table::new(caption, "method", heads).with_layers(&["weight"]).with_rows(per_method(results, cells))
 }
 
 fn entry(list: &[f64], g: usize) -> f64 {
@@ -285,12 +259,8 @@ fn epsilon(run: &RunResult) -> f64 {
     if x.is_nan() || y.is_nan() { f64::NAN } else { x.max(y) }
 }
 
-/// The bounds that the certificate proves, in the middle over the seeds.
-fn certificates(results: &Results) -> (String, Table) {
-    let heading =
-        "certificate on all training data: what the network (X) and the weights of the groups (Y) could still gain to \
-                   first order, by a step of length 1; epsilon is the larger (medians over seeds)"
-            .to_owned();
+/// The bounds that the certificates prove: medians over the seeds.
+fn certificates(results: &Results) -> Table {
     let cells = |runs: &[&RunResult]| {
         let middle = |of: &dyn Fn(&RunResult) -> f64| median(&runs.iter().map(|run| of(run)).collect::<Vec<_>>());
         [
@@ -301,11 +271,13 @@ fn certificates(results: &Results) -> (String, Table) {
             count(middle(&|run| run.steps as f64).round() as u64),
             format!("{:.1}", middle(&|run| run.seconds)),
         ]
-        .map(Cell::plain)
+        .map(Cell::from)
         .to_vec()
     };
-    let heads = ["X at most", "Y at most", "epsilon", "value", "steps", "seconds"].map(str::to_owned).to_vec();
-    (heading, Table { corner: "method", layers: vec![""], heads, rows: per_method(results, cells) })
+    let caption = "certificate on all training data: bounds on what the network (X) and the group weights (Y) could still gain \
+                   to first order, by a step of length 1; epsilon is the larger (medians over seeds)";
+    Table::new(caption, "method", ["X at most", "Y at most", "epsilon", "value", "steps", "seconds"])
+        .with_rows(per_method(results, cells))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the user sees: results on stdout, everything else on stderr, colours only where a terminal wants them.
+//! The two streams: results on stdout, everything else on stderr, colours only on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,11 +9,11 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use crate::files;
 
-/// Something good: converged, verified.
+/// Good: converged, verified.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// Something to look at: not converged, a warning.
+/// Needs attention: not converged, a warning.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
-/// Something bad: an error, not verified.
+/// Bad: an error, not verified.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Names of rows.
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
@@ -22,7 +22,7 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 /// Headings of tables.
 pub(crate) const HEAD: Style = Style::new().bold();
 
-/// Where there is no terminal.
+/// Width of a line where there is no terminal.
 const WIDTH: usize = 100;
 
 /// `text` in a style; the escape codes are dropped on the way out where they are not wanted (`NO_COLOR`, files, pipes).
@@ -61,7 +61,7 @@ fn is_control(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What styles begin and end with.
+/// The escape sequences of the styles.
 fn sequences() -> [String; 7] {
     let ends = format!("{GOOD:#}");
     [
@@ -76,17 +76,30 @@ fn sequences() -> [String; 7] {
 }
 
 /// The two streams.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     quiet: bool,
+    verbose: bool,
+    /// A width to use instead of the terminal's, for tests.
+    width: Option<usize>,
 }
 
 impl Screen {
-    pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet }
+    pub(crate) fn new(quiet: bool, verbose: bool) -> Self {
+        Self { quiet, verbose, width: None }
     }
 
-    /// Writes a result to stdout. A reader that has closed the pipe has seen enough: that is a quiet end, not an error.
+    #[cfg(test)]
+    pub(crate) fn of_width(width: usize, verbose: bool) -> Self {
+        Self { quiet: false, verbose, width: Some(width) }
+    }
+
+    /// Whether every table is shown, not only the answer.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Writes a result to stdout. A closed pipe is not an error.
     pub(crate) fn result(&mut self, text: &str) -> Result<()> {
         let mut out = anstream::stdout().lock();
         match out.write_all(safe(text).as_bytes()).and_then(|()| out.flush()) {
@@ -125,26 +138,27 @@ impl Screen {
         self.stderr(text);
     }
 
-    /// How many characters a line of a result may have: the width of the terminal, else that of the help.
+    /// The width of a line of results, in characters: that of the terminal, else `COLUMNS`, else 100.
     pub(crate) fn width(&self) -> usize {
-        let terminal = terminal_size::terminal_size_of(std::io::stdout());
-        terminal.map_or(WIDTH, |(width, _)| usize::from(width.0))
+        let terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+        let variable = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
+        self.width.or_else(terminal).or_else(variable).unwrap_or(WIDTH)
     }
 
-    /// How far something is, where no line can rewrite itself.
+    /// A line of progress where there is no terminal.
     pub(crate) fn progress(&self, text: &str) {
         if !self.quiet {
             self.stderr(&format!("{text}\n"));
         }
     }
 
-    /// Whether a line that rewrites itself makes sense.
+    /// Whether stderr is a terminal that can redraw lines.
     pub(crate) fn is_live(&self) -> bool {
         let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         !self.quiet && !dumb && std::io::stderr().is_terminal()
     }
 
-    /// Nobody can be told that stderr is closed.
+    /// A closed stderr is ignored.
     fn stderr(&self, text: &str) {
         let _ = anstream::stderr().lock().write_all(safe(text).as_bytes());
     }

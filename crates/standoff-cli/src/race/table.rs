@@ -1,181 +1,126 @@
-//! The race as text: a block per game or family, then who won.
+//! A race as tables: the standings, a table per game or family, and the cases in which `auto` is slow.
 
 use std::fmt::Write as _;
 
-use standoff::Error;
-use standoff::race::{Ending, Row, Score, Standing, TrialResult};
+use super::result::{Entry, Median, MethodStanding, RaceResult, RaceTrial};
+use crate::present::number::{self, short};
+use crate::present::screen::{DIM, GOOD, Screen, WARN, paint};
+use crate::present::table::{Cell, Table, wrapped};
 
-use super::{Race, eps_text};
-use crate::number::{count, short};
-use crate::present::screen::{DIM, GOOD, HEAD, NAME, WARN, paint};
-
-const CELL: usize = 15;
-
-/// Everything, for the terminal.
-pub(crate) fn render(race: &Race) -> String {
-    let width = race.methods().iter().map(|m| m.len()).max().unwrap_or(0).max("method".len()) + 1;
-    let mut out = String::new();
-    for results in race.families() {
-        if Race::is_plural(results) {
-            family(&mut out, race, results, width);
-        } else {
-            game(&mut out, race, results, width);
+/// For the terminal: one sentence and one table, that of the game if there is only one; with `--verbose` every table.
+pub(crate) fn render(race: &RaceResult, screen: &Screen) -> String {
+    let width = screen.width();
+    let games: Vec<(Table, Vec<String>)> = race.families().map(|trials| family(race, trials)).collect();
+    let mut out = format!("{}\n", wrapped(&sentence(race), width));
+    let mut add = |(table, notes): &(Table, Vec<String>)| {
+        let _ = write!(out, "\n{}", table.terminal(width));
+        for note in notes {
+            let _ = writeln!(out, "{}", paint(DIM, &wrapped(note, width)));
         }
+    };
+    if games.len() == 1 {
+        games.iter().for_each(&mut add);
     }
-    summary(&mut out, race, width);
-    beaten(&mut out, race);
+    if games.len() > 1 || screen.is_verbose() {
+        add(&(standings(race), Vec::new()));
+    }
+    if screen.is_verbose() {
+        games.iter().filter(|_| games.len() > 1).for_each(&mut add);
+        beaten(race).iter().for_each(|table| add(&(table.clone(), Vec::new())));
+    }
+    let marked = race.lanes.iter().any(|trial| trial.estimated_constants);
+    let mark = if marked { "; * with constants estimated by sampling" } else { "" };
+    let _ = writeln!(out, "{}", paint(DIM, &wrapped(&format!("{}{mark}", race.terms()), width)));
     out
 }
 
-fn head(out: &mut String, race: &Race, width: usize, title: &str, last: &str) {
-    let _ = writeln!(out, "{}", paint(NAME, title));
-    let mut line = format!("{:<width$}", "method");
-    for eps in &race.rules.eps {
-        let _ = write!(line, "{:>CELL$}", eps_text(*eps));
-    }
-    let _ = writeln!(out, "{}", paint(HEAD, format!("{line}  {last}").trim_end()));
+/// The method that solved most entries.
+pub(crate) fn sentence(race: &RaceResult) -> String {
+    let key = |s: &&MethodStanding| (s.solved, s.won);
+    // The first of equals.
+    let Some(best) = race.standings.iter().rev().max_by_key(key) else { return "no method was run".to_owned() };
+    format!(
+        "{} solved {} of {} entries, {} of them with the fewest gradients; no method solved more",
+        best.method, best.solved, best.entries, best.won
+    )
 }
 
-/// One game: gradients to each accuracy, or how it failed; value and seconds of the last column.
-fn game(out: &mut String, race: &Race, results: &[TrialResult], width: usize) {
-    head(out, race, width, &results[0].game, "       value   seconds");
-    for result in results {
-        let _ = write!(out, "{:<width$}", name(result));
-        if let Some(why) = refusal(result) {
-            let _ = writeln!(out, "  {}", paint(DIM, &why));
-            continue;
-        }
-        for (k, score) in result.scores.iter().enumerate() {
-            let best = results.iter().filter_map(|l| l.scores.get(k)?.gradients()).min();
-            let cell = format!("{:>CELL$}", cell(score));
-            let style = if score.gradients().is_none() { Some(WARN) } else { None };
-            let style = if best.is_some() && score.gradients() == best { Some(GOOD) } else { style };
-            out.push_str(&style.map_or_else(|| cell.clone(), |s| paint(s, &cell)));
-        }
-        match result.scores.last().filter(|s| s.certificate.is_some()) {
-            Some(last) => {
-                let _ = writeln!(out, "  {:>12}  {:>8.3}", short(last.value), last.seconds);
-            }
-            None => out.push('\n'),
-        }
-    }
-    out.push('\n');
-}
-
-/// Methods with estimated constants are marked.
-pub(crate) fn name(result: &TrialResult) -> String {
-    format!("{}{}", result.method, if result.estimated { "*" } else { "" })
-}
-
-/// Why the method does not fit this game, if it was refused at every accuracy.
-pub(crate) fn refusal(result: &TrialResult) -> Option<String> {
-    let mut refused = result.scores.iter().map(|s| match &s.ending {
-        Ending::Refused(error) => Some(error),
-        _ => None,
-    });
-    match refused.clone().all(|r| r.is_some()).then(|| refused.next().flatten()).flatten()? {
-        Error::Unsuitable { why, .. } => Some(format!("does not fit: {why}")),
-        Error::MissingConstant { constant, .. } => Some(format!("does not fit: it needs {constant}")),
-        other => Some(format!("does not fit: {other}")),
-    }
-}
-
-/// Gradients, or how it failed.
-pub(crate) fn cell(score: &Score) -> String {
-    score.gradients().map_or_else(|| score.ending.name().to_owned(), count)
-}
-
-/// A family: medians over its instances.
-fn family(out: &mut String, race: &Race, results: &[TrialResult], width: usize) {
-    let family = &results[0].family;
-    let rows: Vec<&Row> = race.summary.rows.iter().filter(|r| &r.family == family).collect();
-    let instances = rows.first().map_or(0, |r| r.entries);
-    head(out, race, width, &format!("{family}: medians over {instances} instances"), "");
-    for own in rows.chunk_by(|a, b| a.method == b.method) {
-        let estimated = results.iter().any(|l| l.method == own[0].method && l.estimated);
-        let _ = write!(out, "{:<width$}", format!("{}{}", own[0].method, if estimated { "*" } else { "" }));
-        for row in own {
-            let best = least(&rows, row.eps);
-            let cell = format!("{:>CELL$}", median_cell(row));
-            let winner = row.gradients.is_some() && row.gradients == best;
-            let style = if winner { Some(GOOD) } else { row.gradients.is_none().then_some(WARN) };
-            out.push_str(&style.map_or_else(|| cell.clone(), |s| paint(s, &cell)));
-        }
-        out.push('\n');
-    }
-    out.push('\n');
-}
-
-/// The median, and how many converged when not all did.
-pub(crate) fn median_cell(row: &Row) -> String {
-    match row.gradients {
-        Some(g) if row.solved == row.entries => count(g.round() as u64),
-        Some(g) => format!("{} ({}/{})", count(g.round() as u64), row.solved, row.entries),
-        None => format!("{}/{} solved", row.solved, row.entries),
-    }
-}
-
-fn least(rows: &[&Row], eps: f64) -> Option<f64> {
-    rows.iter().filter(|r| r.eps == eps).filter_map(|r| r.gradients).min_by(f64::total_cmp)
-}
-
-fn summary(out: &mut String, race: &Race, width: usize) {
-    let line = |m: &str, s: &str, w: &str, n: &str, r: &str| format!("{m:<width$}{s:>12}{w:>8}{n:>11}{r:>16}");
-    let heading = line("method", "solved", "won", "within 2x", "median / best");
-    let _ = writeln!(out, "{}", paint(HEAD, &heading));
-    for s in &race.summary.standings {
-        let solved = format!("{}/{}", s.solved, s.entries);
-        let _ = writeln!(out, "{}", line(s.method, &solved, &s.won.to_string(), &s.near.to_string(), &ratio(s)));
-    }
-    let marked = race.results.iter().any(|l| l.estimated);
-    let mark = if marked { "\n* with constants estimated by sampling" } else { "" };
-    let _ = writeln!(out, "{}", paint(DIM, &format!("{}{mark}", race.terms())));
-}
-
-/// How far from the winner, in the middle; a dash when the middle is a failure.
-pub(crate) fn ratio(s: &Standing) -> String {
-    s.ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.2}"))
-}
-
-/// Where somebody needs less than half of what `auto` needs.
-pub(crate) fn faster_than_auto(race: &Race) -> Vec<(&Row, &Row)> {
-    let rows = &race.summary.rows;
-    let mut found = Vec::new();
-    for auto in rows.iter().filter(|r| r.method == "auto") {
-        let rivals = rows.iter().filter(|r| r.family == auto.family && r.eps == auto.eps);
-        let best = rivals
-            .filter(|r| r.gradients.is_some())
-            .min_by(|a, b| a.gradients.unwrap_or(f64::INFINITY).total_cmp(&b.gradients.unwrap_or(f64::INFINITY)));
-        if let Some(best) = best {
-            let own = auto.gradients.unwrap_or(f64::INFINITY);
-            if own > 2.0 * best.gradients.unwrap_or(f64::INFINITY) {
-                found.push((auto, best));
-            }
-        }
-    }
-    found
-}
-
-fn beaten(out: &mut String, race: &Race) {
-    let found = faster_than_auto(race);
-    if found.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n{}", paint(HEAD, "where auto is beaten by more than twice"));
-    for (auto, best) in found {
-        let times = match (auto.gradients, best.gradients) {
-            (Some(a), Some(b)) => format!("{:.1}x", a / b.max(1.0)),
-            _ => "fails".to_owned(),
-        };
-        let _ = writeln!(
-            out,
-            "{:<24}{:>8}{:>16}{:>24}{:>16}{:>8}",
-            auto.family,
-            eps_text(auto.eps),
-            median_cell(auto),
-            best.method,
-            median_cell(best),
-            times
+pub(crate) fn standings(race: &RaceResult) -> Table {
+    let heads = ["solved", "won", "within 2x", "median / best"];
+    let caption = "standings: entries solved, won by the fewest gradients, within twice the fewest, and the median ratio to the \
+                   fewest";
+    let mut table = Table::new(caption, "method", heads);
+    for s in &race.standings {
+        let ratio = s.median_ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.2}"));
+        table.row(
+            s.method.clone(),
+            [format!("{}/{}", s.solved, s.entries), s.won.to_string(), s.within_twice.to_string(), ratio],
         );
     }
+    table
+}
+
+/// The table of a game, or the medians of a family with several games; with the reasons why methods do not fit.
+pub(crate) fn family(race: &RaceResult, trials: &[RaceTrial]) -> (Table, Vec<String>) {
+    let several = trials.first().zip(trials.last()).is_some_and(|(a, b)| a.game != b.game);
+    let table = if several { medians(race, trials) } else { game(race, trials) };
+    let refused = trials.iter().filter(|trial| trial.game == trials[0].game);
+    (table, refused.filter_map(|trial| trial.refusal().map(str::to_owned)).collect())
+}
+
+fn coloured(text: String, own: Option<f64>, best: Option<f64>) -> Cell {
+    Cell::from(text).styled(own.is_none(), WARN).styled(own.is_some() && own == best, GOOD)
+}
+
+/// Gradients to each accuracy, or the way it failed; then the result at the smallest eps.
+fn game(race: &RaceResult, trials: &[RaceTrial]) -> Table {
+    let heads = race.heads().into_iter().chain(["value", "X", "Y", "seconds"].map(str::to_owned));
+    let mut table = Table::new(&format!("{}: gradients to each eps", trials[0].game), "method", heads);
+    for trial in trials.iter().filter(|trial| trial.refusal().is_none()) {
+        let solved = |e: &Entry| e.solved().map(|n| n as f64);
+        let cell = |(k, e): (usize, &Entry)| {
+            let best = trials.iter().filter_map(|t| t.entries.get(k)?.solved()).min();
+            coloured(e.text(), solved(e), best.map(|n| n as f64))
+        };
+        let last = trial.entries.last().filter(|e| e.x.is_some());
+        let gap = |v: Option<f64>| v.map(|v| format!("{v:.1e}")).unwrap_or_default();
+        let tail = last.map(|e| [short(e.value), gap(e.x), gap(e.y), format!("{:.3}", e.seconds)]).unwrap_or_default();
+        table.row(trial.name(), trial.entries.iter().enumerate().map(cell).chain(tail.map(Cell::from)));
+    }
+    table
+}
+
+fn medians(race: &RaceResult, trials: &[RaceTrial]) -> Table {
+    let family = &trials[0].family;
+    let rows: Vec<&Median> = race.medians.iter().filter(|r| &r.family == family).collect();
+    let instances = rows.first().map_or(0, |r| r.instances);
+    let caption = format!("{family}: gradients to each eps, medians over {instances} instances");
+    let mut table = Table::new(&caption, "method", race.heads());
+    for own in rows.chunk_by(|a, b| a.method == b.method) {
+        let estimated = trials.iter().any(|t| t.method == own[0].method && t.estimated_constants);
+        let cell = |r: &&Median| {
+            let rivals = rows.iter().filter(|o| o.eps == r.eps).filter_map(|o| o.median_gradients);
+            coloured(r.text(), r.median_gradients, rivals.min_by(f64::total_cmp))
+        };
+        table.row(format!("{}{}", own[0].method, if estimated { "*" } else { "" }), own.iter().map(cell));
+    }
+    table
+}
+
+/// The games on which another method needs less than half of the gradients of `auto`.
+pub(crate) fn beaten(race: &RaceResult) -> Option<Table> {
+    let heads = ["eps", "auto", "best method", "its gradients", "ratio"];
+    let mut table = Table::new("another method needs less than half of the gradients of auto", "game", heads);
+    let gradients = |r: &Median| r.median_gradients.unwrap_or(f64::INFINITY);
+    for auto in race.medians.iter().filter(|r| r.method == "auto") {
+        let rivals = race.medians.iter().filter(|r| r.family == auto.family && r.eps == auto.eps);
+        let best = rivals.min_by(|a, b| gradients(a).total_cmp(&gradients(b)));
+        if let Some(best) = best.filter(|best| gradients(auto) > 2.0 * gradients(best)) {
+            let times = auto.median_gradients.zip(best.median_gradients);
+            let times = times.map_or_else(|| "fails".to_owned(), |(a, b)| format!("{:.1}x", a / b.max(1.0)));
+            let cells = [number::eps(auto.eps), auto.text(), best.method.clone(), best.text(), times];
+            table.row(auto.family.clone(), cells);
+        }
+    }
+    (!table.is_empty()).then_some(table)
 }

@@ -8,7 +8,8 @@ use standoff::methods::{METHODS, MethodInfo};
 use standoff::race::{BenchmarkGame, Ending, Entrant, Rules, Slope, Trial, fit};
 use standoff::zoo;
 
-use crate::race::pool::Pool;
+use crate::present::screen::Screen;
+use crate::race::pool;
 
 /// One method on one game over all accuracies.
 #[derive(Debug)]
@@ -68,7 +69,12 @@ fn benchmark(name: &str, eps: f64) -> Result<BenchmarkGame> {
 }
 
 /// Runs every method that has a bound on every game at every accuracy. Methods that do not fit a game are left out.
-pub(crate) fn measure(games: &[String], methods: &[String], rules: &Rules, pool: Pool) -> Result<Vec<Study>> {
+pub(crate) fn measure(
+    games: &[String],
+    methods: &[String],
+    rules: &Rules,
+    threads: (usize, &Screen),
+) -> Result<Vec<Study>> {
     let methods = bounded(methods)?;
     let mut benchmarks = Vec::new();
     for game in games {
@@ -83,7 +89,7 @@ pub(crate) fn measure(games: &[String], methods: &[String], rules: &Rules, pool:
         }
     }
     let name = |t: &Task<'_>| format!("{} on {} to {:e}", t.trial.method.name, t.trial.benchmark.name, t.eps);
-    let results = pool.map(&tasks, name, |t| t.trial.run(&Rules { eps: vec![t.eps], ..rules.clone() }))?;
+    let results = pool::map(&tasks, threads, name, |t| t.trial.run(&Rules { eps: vec![t.eps], ..rules.clone() }))?;
     let counts = results.iter().map(|result| {
         let score = &result.scores[0];
         Count { eps: score.eps, ending: score.ending.clone(), grad_x: score.calls.grad_x, grad_y: score.calls.grad_y }

@@ -3,8 +3,8 @@
 use standoff::methods::METHODS;
 
 use super::{Count, Study};
-use crate::present::chart::{Axis, Chart, Join, Line, Look, sheet};
-use crate::race::number;
+use crate::present::chart::{Axis, Chart, Join, Line, LineStyle, sheet};
+use crate::race::style_number;
 
 /// An SVG file with a chart for each game.
 pub(crate) fn render(studies: &[Study]) -> String {
@@ -32,7 +32,7 @@ fn measured(study: &Study) -> Line {
         name: study.method.to_owned(),
         note: slope,
         points: arrived(study).map(|c| (1.0 / c.eps, c.gradients().max(1) as f64)).collect(),
-        look: Look { strong: study.method == "auto", ..Look::of(number(METHODS, study.method)) },
+        look: LineStyle { strong: study.method == "auto", ..LineStyle::of(style_number(METHODS, study.method)) },
         join: Join::Marked,
         ..Line::default()
     }
@@ -49,7 +49,7 @@ fn promised(study: &Study) -> Option<Line> {
         note: format!("slope {:.2}", study.bound.0),
         points: vec![(1.0 / first.eps, count), (1.0 / last.eps, count * rise)],
         // The same colour, dotted and thin.
-        look: Look { faint: true, ..Look::of(number(METHODS, study.method) % 6 + 12) },
+        look: LineStyle { faint: true, ..LineStyle::of(style_number(METHODS, study.method) % 6 + 12) },
         ..Line::default()
     })
 }

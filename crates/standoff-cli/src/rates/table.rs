@@ -1,57 +1,33 @@
 //! The study as text and as JSON.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 use standoff::race::Slope;
 use standoff_train::document;
 
 use super::{Count, Study};
-use crate::number::count;
-use crate::present::screen::{DIM, HEAD, NAME, paint};
-use crate::race::eps_text;
+use crate::present::number::{self, count};
+use crate::present::screen::{DIM, paint};
+use crate::present::table::{Table, wrapped};
 
-const CELL: usize = 12;
-
-/// Counts, slopes and bounds, a line per game and method.
-pub(crate) fn render(studies: &[Study], eps: &[f64]) -> String {
-    let width = studies.iter().map(|s| s.method.len()).max().unwrap_or(0).max("method".len()) + 2;
+/// Counts, slopes and bounds: a table for each game.
+pub(crate) fn render(studies: &[Study], eps: &[f64], width: usize) -> String {
+    let slope = |s: &Option<Slope>| s.map_or_else(|| "-".to_owned(), |s| format!("{:.2}", s.slope));
     let mut out = String::new();
     for of_game in studies.chunk_by(|a, b| a.game == b.game) {
-        let _ = writeln!(out, "{}", paint(NAME, &of_game[0].game));
-        let mut head = format!("{:<width$}", "method");
-        for e in eps {
-            let _ = write!(head, "{:>CELL$}", eps_text(*e));
+        let figures = ["slope", "theorem", "slope x", "theorem x", "residual"].map(str::to_owned);
+        let heads = figures.into_iter().chain(eps.iter().map(|e| number::eps(*e)));
+        let mut table = Table::new(&of_game[0].game, "method", heads);
+        for s in of_game {
+            let residual = s.both.map_or_else(|| "-".to_owned(), |s| format!("{:.2}", s.residual));
+            let (bound, bound_x) = (s.bound.0.to_string(), s.bound.1.to_string());
+            let figures = [slope(&s.both), bound, slope(&s.x), bound_x, residual];
+            table.row(s.method, figures.into_iter().chain(s.counts.iter().map(cell)));
         }
-        let _ = write!(head, "  {:>8}{:>9}{:>10}{:>9}{:>10}", "slope", "theorem", "slope x", "theorem", "residual");
-        let _ = writeln!(out, "{}", paint(HEAD, &head));
-        for study in of_game {
-            line(&mut out, study, width);
-        }
-        out.push('\n');
+        out += &format!("{}\n", table.terminal(width));
     }
-    let note = "slope: of log(gradients of both players) in log(1/eps); slope x: of the gradients in x alone; \
-                residual: of the first fit, in natural logarithms";
-    let _ = writeln!(out, "{}", paint(DIM, note));
-    out
-}
-
-fn line(out: &mut String, study: &Study, width: usize) {
-    let _ = write!(out, "{:<width$}", study.method);
-    for c in &study.counts {
-        let _ = write!(out, "{:>CELL$}", cell(c));
-    }
-    let slope = |s: &Option<Slope>| s.map_or_else(|| "-".to_owned(), |s| format!("{:.2}", s.slope));
-    let residual = study.both.map_or_else(|| "-".to_owned(), |s| format!("{:.2}", s.residual));
-    let _ = writeln!(
-        out,
-        "  {:>8}{:>9}{:>10}{:>9}{:>10}",
-        slope(&study.both),
-        study.bound.0,
-        slope(&study.x),
-        study.bound.1,
-        residual
-    );
+    let note = "slope: of log(gradients of both players) in log(1/eps); slope x: of the gradients in x alone; residual: of the \
+                first fit, in natural logarithms";
+    out + &format!("{}\n", paint(DIM, &wrapped(note, width)))
 }
 
 fn cell(c: &Count) -> String {

@@ -1,23 +1,23 @@
 //! Several runs side by side: their figures in one table, their curves in one chart, and what their configurations differ in.
 
-use super::load::{Kind, Loaded};
+use super::load::{LoadedRun, RunKind};
 use super::track::{Bundle, Track};
 use super::{robust, traced};
-use crate::present::chart::{Axis, Chart, End, Join, Line, Look};
+use crate::present::chart::{Axis, Chart, End, Join, Line, LineStyle};
 use crate::present::page;
 use crate::present::table::{Cell, Table};
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, summarise};
 
 /// The section; empty for a single run, and for runs that have nothing in common.
-pub(super) fn section(runs: &[Loaded]) -> String {
+pub(super) fn section(runs: &[LoadedRun]) -> String {
     let mut inside = String::new();
     let out = &mut inside;
     fair(out, runs);
     trained(out, runs);
     attacked(out, runs);
     let own = |run| match run {
-        &Loaded { ref name, kind: Kind::Trace(ref trace), .. } => Some((name.as_str(), trace)),
+        &LoadedRun { ref name, kind: RunKind::Trace(ref trace), .. } => Some((name.as_str(), trace)),
         _ => None,
     };
     traced::compare(out, &runs.iter().filter_map(own).collect::<Vec<_>>());
@@ -30,9 +30,9 @@ pub(super) fn section(runs: &[Loaded]) -> String {
 
 type Fair<'a> = (&'a str, &'a Results, &'a [Vec<Track>]);
 
-fn fair(out: &mut String, runs: &[Loaded]) {
+fn fair(out: &mut String, runs: &[LoadedRun]) {
     let own = |run| match run {
-        &Loaded { ref name, kind: Kind::Fair { ref results, ref tracks }, .. } => {
+        &LoadedRun { ref name, kind: RunKind::Fair { ref results, ref tracks }, .. } => {
             Some((name.as_str(), results, &tracks[..]))
         }
         _ => None,
@@ -46,15 +46,15 @@ fn fair(out: &mut String, runs: &[Loaded]) {
             let s = s.times(100.0);
             let half = s.half.map(|h| format!("\u{b1} {h:.2}")).unwrap_or_default();
             let mean = if s.mean.is_nan() { "-".to_owned() } else { format!("{:.2}", s.mean) };
-            Cell { lines: vec![mean, half], style: None }
+            Cell::from([mean, half])
         };
-        let seeds = Cell::plain(m.worst.count.to_string());
-        (format!("{name}: {}", m.label), vec![cell(&m.worst), cell(&m.average), seeds])
+        (format!("{name}: {}", m.label), vec![cell(&m.worst), cell(&m.average), m.worst.count.to_string().into()])
     };
     let rows = found.iter().flat_map(|(name, results, _)| summarise(results).into_iter().map(|m| row(name, &m)));
-    let heads = ["worst group", "average", "seeds"].map(str::to_owned).to_vec();
-    let grid = Table { corner: "run and method", layers: vec!["", "95%"], heads, rows: rows.collect() };
-    page::table(out, "test accuracy in percent, mean over seeds", &grid);
+    Table::new("test accuracy in percent, mean over seeds", "run and method", ["worst group", "average", "seeds"])
+        .with_layers(&["95%"])
+        .with_rows(rows)
+        .html(out);
     curves(out, &found);
 }
 
@@ -75,7 +75,13 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
             for seeds in tracks.iter().filter(own) {
                 let curves: Vec<_> = seeds.iter().map(|t| t.points(|m| (m.step as f64, m.largest()))).collect();
                 let Bundle { points, band } = Bundle::of(&curves);
-                chart.lines.push(Line { name: (*name).to_owned(), points, band, look: Look::of(i), ..Line::default() });
+                chart.lines.push(Line {
+                    name: (*name).to_owned(),
+                    points,
+                    band,
+                    look: LineStyle::of(i),
+                    ..Line::default()
+                });
             }
         }
         if chart.lines.len() > 1 {
@@ -89,9 +95,9 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
     out.push_str("</div>\n");
 }
 
-fn trained(out: &mut String, runs: &[Loaded]) {
+fn trained(out: &mut String, runs: &[LoadedRun]) {
     let own = |run| match run {
-        &Loaded { ref name, kind: Kind::Robust { ref result, ref track }, .. } => {
+        &LoadedRun { ref name, kind: RunKind::Robust { ref result, ref track }, .. } => {
             Some((name.as_str(), result.as_ref(), &**track))
         }
         _ => None,
@@ -108,15 +114,15 @@ fn trained(out: &mut String, runs: &[Loaded]) {
 }
 
 /// What attacks leave at most and what is proven at least, of every network.
-fn attacked(out: &mut String, runs: &[Loaded]) {
+fn attacked(out: &mut String, runs: &[LoadedRun]) {
     let mut chart = Chart::new("accuracy against eps", Axis::linear("eps"), Axis::linear("accuracy in percent"));
     (chart.y.lower, chart.y.upper) = (Some(0.0), Some(100.0));
     let mut found = 0;
     for run in runs {
-        let Kind::Attack { report, .. } = &run.kind else { continue };
+        let RunKind::Attack { report, .. } = &run.kind else { continue };
         for (points, what) in report.bracket().into_iter().zip(["worst case", "certified"]) {
             // The proof has the colour of the attack, and another dash.
-            let look = Look::of(found % 6 + if what == "certified" { 6 } else { 0 });
+            let look = LineStyle::of(found % 6 + if what == "certified" { 6 } else { 0 });
             let name = format!("{}: {what}", run.name);
             chart.lines.push(Line { name, points, look, join: Join::Marked, end: End::Dot, ..Line::default() });
         }
@@ -130,21 +136,23 @@ fn attacked(out: &mut String, runs: &[Loaded]) {
 }
 
 /// The keys whose values differ, of runs by the same command.
-fn differences(out: &mut String, runs: &[Loaded]) {
+fn differences(out: &mut String, runs: &[LoadedRun]) {
     for command in ["standoff fair", "standoff robust"] {
-        let own: Vec<&Loaded> = runs.iter().filter(|run| run.command() == command).collect();
+        let own: Vec<&LoadedRun> = runs.iter().filter(|run| run.command() == command).collect();
         let mut keys: Vec<&String> = own.iter().flat_map(|run| run.config.keys()).collect();
         keys.sort();
         keys.dedup();
-        let told = |run: &Loaded, key: &str| run.config.get(key).map_or_else(|| "-".to_owned(), ToString::to_string);
+        let value =
+            |run: &LoadedRun, key: &str| run.config.get(key).map_or_else(|| "-".to_owned(), ToString::to_string);
         keys.retain(|key| {
-            *key != "title" && *key != "paper" && own.iter().any(|run| told(run, key) != told(own[0], key))
+            *key != "title" && *key != "paper" && own.iter().any(|run| value(run, key) != value(own[0], key))
         });
         if own.len() > 1 && !keys.is_empty() {
-            let row = |key: &&String| ((*key).clone(), own.iter().map(|run| Cell::plain(told(run, key))).collect());
-            let heads = own.iter().map(|run| run.name.clone()).collect();
-            let grid = Table { corner: "key", layers: vec![""], heads, rows: keys.iter().map(row).collect() };
-            page::table(out, &format!("what the configurations of `{command}` differ in"), &grid);
+            let row = |key: &&String| ((*key).clone(), own.iter().map(|run| value(run, key).into()).collect());
+            let caption = format!("keys in which the configurations of `{command}` differ");
+            Table::new(&caption, "key", own.iter().map(|run| run.name.clone()))
+                .with_rows(keys.iter().map(row))
+                .html(out);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::number::count;
 use crate::present::chart::escape;
+use crate::present::number::count;
 use crate::present::page;
 use standoff_train::fair::results::{Results, Variant};
 

@@ -3,7 +3,7 @@
 use super::confusion;
 use super::track::{Bundle, Measure, Track};
 use crate::fair::{frontier, table};
-use crate::present::chart::{Axis, Chart, Join, Line, Look};
+use crate::present::chart::{Axis, Chart, Join, Line, LineStyle};
 use crate::present::page;
 use standoff_train::fair::results::Results;
 
@@ -15,9 +15,9 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
     if results.runs.is_empty() {
         page::paragraph(out, "", "No run has finished, so there is no table yet.");
     } else {
-        let (tables, short) = table::tables(results);
-        short.into_iter().for_each(|text| page::paragraph(out, "", &text.replacen("in short", "In short", 1)));
-        tables.iter().for_each(|(caption, grid)| page::table(out, caption, grid));
+        let (sentence, tables) = table::tables(results);
+        page::paragraph(out, "answer", &sentence);
+        tables.iter().for_each(|table| table.html(out));
     }
     if !tracks.is_empty() {
         page::heading(out, "The way there");
@@ -41,7 +41,7 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
 fn line(i: usize, seeds: &Seeds, of: &dyn Fn(&Track) -> Vec<(f64, f64)>) -> Line {
     let Bundle { points, band } = Bundle::of(&seeds.iter().map(of).collect::<Vec<_>>());
     let name = seeds.first().map(|track| track.label.clone()).unwrap_or_default();
-    Line { name, points, band, look: Look::of(i), ..Line::default() }
+    Line { name, points, band, look: LineStyle::of(i), ..Line::default() }
 }
 
 /// The paper's Figure 1.
@@ -149,7 +149,7 @@ fn groups(out: &mut String, results: &Results, tracks: &[Seeds]) {
             let one = |g: usize| Line {
                 name: name(track, g),
                 points: track.points(|m| (m.step as f64, of(m, g))),
-                look: Look::of(g),
+                look: LineStyle::of(g),
                 join,
                 ..Line::default()
             };

@@ -7,10 +7,11 @@ use anyhow::{Result, bail};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::attacked::Attacked;
 use super::traced::Traced;
 use super::track::Track;
+use crate::attack::result::AttackResult;
 use crate::files;
+use crate::race::result::RaceResult;
 use standoff_train::fair::results::{Results, RunResult};
 use standoff_train::robust::results::RobustResult;
 use standoff_train::training::machine;
@@ -20,7 +21,7 @@ const PICTURE: u64 = 16 << 20;
 
 /// A run folder.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedRun {
     /// What it is called on the page: the folder's name.
     pub(super) name: String,
     pub(super) path: String,
@@ -29,23 +30,25 @@ pub(super) struct Loaded {
     pub(super) machine: toml::Table,
     /// What the reader should know.
     pub(super) notes: Vec<String>,
-    pub(super) kind: Kind,
+    pub(super) kind: RunKind,
 }
 
 /// What made it.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum RunKind {
     /// `standoff fair`.
     Fair { results: Results, tracks: Vec<Vec<Track>> },
     /// `standoff robust`.
     Robust { result: Option<RobustResult>, track: Box<Track> },
+    /// `standoff race --json=FILE`.
+    Race(RaceResult),
     /// `standoff solve --trace`.
     Trace(Traced),
     /// `standoff attack`.
-    Attack { report: Attacked, picture: Option<Vec<u8>> },
+    Attack { report: AttackResult, picture: Option<Vec<u8>> },
 }
 
-impl Loaded {
+impl LoadedRun {
     /// Reads a folder. An error only if it is none of a run.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let shown = files::name(folder);
@@ -54,13 +57,15 @@ impl Loaded {
         }
         let mut notes = Vec::new();
         if !folder.is_dir() {
-            let Some(trace) = Traced::read(folder, &mut notes) else {
+            let trace = Traced::read(folder, &mut notes).map(RunKind::Trace);
+            let Some(kind) = trace.or_else(|| race(folder)) else {
                 bail!(
-                    "{shown} is a file; name the folder of a run, such as `runs/fair-1`, or a file of `solve --trace`"
+                    "{shown} is a file; name the folder of a run, such as `runs/fair-1`, or a file of `solve --trace` or \
+                     `race --json=FILE`"
                 );
             };
             let empty = toml::Table::new();
-            return Ok(Self::new(folder, (empty.clone(), empty), notes, Kind::Trace(trace)));
+            return Ok(Self::new(folder, (empty.clone(), empty), notes, kind));
         }
         let config = table(folder, "config.toml", &mut notes);
         let machine = table(folder, machine::FILE, &mut notes);
@@ -83,7 +88,7 @@ impl Loaded {
     }
 
     /// Called by the last part of its path.
-    fn new(path: &Path, (config, machine): (toml::Table, toml::Table), notes: Vec<String>, kind: Kind) -> Self {
+    fn new(path: &Path, (config, machine): (toml::Table, toml::Table), notes: Vec<String>, kind: RunKind) -> Self {
         let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let name = full.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
         Self { name, path: path.display().to_string(), config, machine, notes, kind }
@@ -97,12 +102,19 @@ impl Loaded {
     /// The command that made it.
     pub(super) fn command(&self) -> &'static str {
         match self.kind {
-            Kind::Fair { .. } => "standoff fair",
-            Kind::Robust { .. } => "standoff robust",
-            Kind::Attack { .. } => "standoff attack",
-            Kind::Trace(_) => "standoff solve",
+            RunKind::Fair { .. } => "standoff fair",
+            RunKind::Robust { .. } => "standoff robust",
+            RunKind::Attack { .. } => "standoff attack",
+            RunKind::Trace(_) => "standoff solve",
+            RunKind::Race(_) => "standoff race",
         }
     }
+}
+
+/// The file of a race.
+fn race(path: &Path) -> Option<RunKind> {
+    let text = files::text(path, "a race").ok()?;
+    serde_json::from_str(&text).map(RunKind::Race).ok()
 }
 
 /// A file of TOML; empty if there is none, or if it is damaged, which is noted.
@@ -131,7 +143,7 @@ fn parsed<T: DeserializeOwned>(path: &Path, notes: &mut Vec<String>) -> Option<T
     read.map_err(|error| notes.push(format!("{name} is damaged: {error}"))).ok()
 }
 
-fn fair(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut Vec<String>) -> Kind {
+fn fair(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut Vec<String>) -> RunKind {
     let mut found = trainings(folder, config);
     found.sort_by(|a, b| a.rank.cmp(&b.rank).then(a.lambda.total_cmp(&b.lambda)).then(a.seed.cmp(&b.seed)));
     let whole = results.and_then(|_| {
@@ -147,7 +159,7 @@ fn fair(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut
         notes.push(format!("the experiment is not finished: {} of its {} runs begun are", runs.len(), found.len()));
         partial(config, runs, &tracks)
     });
-    Kind::Fair { results, tracks }
+    RunKind::Fair { results, tracks }
 }
 
 /// What the finished runs of an unfinished experiment say.
@@ -198,7 +210,7 @@ fn trainings(folder: &Path, config: &toml::Table) -> Vec<Training> {
     entries.filter_map(|entry| read(entry.file_name().to_string_lossy().into_owned())).collect()
 }
 
-fn robust(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut Vec<String>) -> Kind {
+fn robust(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &mut Vec<String>) -> RunKind {
     let result = results.and_then(|value| {
         serde_json::from_value(value).map_err(|e| notes.push(format!("results.json cannot be used: {e}"))).ok()
     });
@@ -207,11 +219,11 @@ fn robust(folder: &Path, config: &toml::Table, results: Option<Value>, notes: &m
     if result.is_none() {
         notes.push("the training is not finished: it has no results yet".to_owned());
     }
-    Kind::Robust { result, track: Box::new(track) }
+    RunKind::Robust { result, track: Box::new(track) }
 }
 
-fn attack(folder: &Path, results: Option<Value>, notes: &mut Vec<String>) -> Result<Kind> {
-    let report: Attacked = match serde_json::from_value(results.unwrap_or_default()) {
+fn attack(folder: &Path, results: Option<Value>, notes: &mut Vec<String>) -> Result<RunKind> {
+    let report: AttackResult = match serde_json::from_value(results.unwrap_or_default()) {
         Ok(report) => report,
         Err(error) => bail!("{} is no result of `standoff attack`: {error}", files::name(&folder.join("results.json"))),
     };
@@ -224,5 +236,5 @@ fn attack(folder: &Path, results: Option<Value>, notes: &mut Vec<String>) -> Res
     } else {
         None
     };
-    Ok(Kind::Attack { report, picture })
+    Ok(RunKind::Attack { report, picture })
 }

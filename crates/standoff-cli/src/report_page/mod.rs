@@ -15,12 +15,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::number::plural;
 use crate::present::chart::escape;
+use crate::present::number::plural;
 use crate::present::page;
 pub(crate) use crate::present::page::base64;
-pub(crate) use attacked::Attacked;
-use load::{Kind, Loaded};
+use load::{LoadedRun, RunKind};
 
 /// A page, and what its makers should know.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ pub(crate) struct Page {
 
 /// The page of these run folders.
 pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
-    let mut runs: Vec<Loaded> = folders.iter().map(|folder| Loaded::read(folder)).collect::<Result<_>>()?;
+    let mut runs: Vec<LoadedRun> = folders.iter().map(|folder| LoadedRun::read(folder)).collect::<Result<_>>()?;
     distinguish(&mut runs);
     let usual = match &runs[..] {
         [run] if !run.title().is_empty() => run.title().to_owned(),
@@ -51,7 +50,7 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
     for (i, run) in runs.iter().enumerate() {
         section(&mut body, i, run, runs.len() > 1);
     }
-    if runs.iter().any(|run| matches!(run.kind, Kind::Robust { .. } | Kind::Attack { .. })) {
+    if runs.iter().any(|run| matches!(run.kind, RunKind::Robust { .. } | RunKind::Attack { .. })) {
         body.push_str("<section><h2>The paper</h2>\n");
         robust::paper(&mut body);
         body.push_str("</section>\n");
@@ -61,7 +60,7 @@ pub(crate) fn make(folders: &[PathBuf], title: Option<&str>) -> Result<Page> {
 }
 
 /// Folders of the same name in different places are called by their paths.
-fn distinguish(runs: &mut [Loaded]) {
+fn distinguish(runs: &mut [LoadedRun]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for run in runs {
         if names.iter().filter(|name| **name == run.name).count() > 1 {
@@ -70,7 +69,7 @@ fn distinguish(runs: &mut [Loaded]) {
     }
 }
 
-fn contents(out: &mut String, runs: &[Loaded], compared: bool) {
+fn contents(out: &mut String, runs: &[LoadedRun], compared: bool) {
     if runs.len() < 2 {
         return;
     }
@@ -87,7 +86,7 @@ fn contents(out: &mut String, runs: &[Loaded], compared: bool) {
 }
 
 /// A run. Where it is not the only one its title stands below its name, not above the page.
-fn section(out: &mut String, i: usize, run: &Loaded, several: bool) {
+fn section(out: &mut String, i: usize, run: &LoadedRun, several: bool) {
     let _ = writeln!(out, "<section class=\"run\" id=\"run-{i}\"><h2>{}</h2>", escape(&run.name));
     if several && !run.title().is_empty() {
         page::paragraph(out, "", run.title());
@@ -105,17 +104,18 @@ fn section(out: &mut String, i: usize, run: &Loaded, several: bool) {
         .map(|(key, value)| (key.clone(), value.to_string()))
         .collect();
     match &run.kind {
-        Kind::Fair { results, tracks } => fair::render(out, results, tracks),
-        Kind::Robust { result, track } => {
+        RunKind::Fair { results, tracks } => fair::render(out, results, tracks),
+        RunKind::Robust { result, track } => {
             if let Some(result) = result {
                 robust::verdicts(out, &[(&run.name, result)]);
             }
             robust::figures(out, &[(&run.name, track)]);
         }
-        Kind::Trace(trace) => trace.render(out, &run.name),
-        Kind::Attack { report, picture } => {
-            report.render(out, picture.as_deref());
-            facts.extend(report.facts());
+        RunKind::Trace(trace) => trace.render(out, &run.name),
+        RunKind::Race(race) => crate::race::page::section(out, race),
+        RunKind::Attack { report, picture } => {
+            attacked::render(out, report, picture.as_deref());
+            facts.extend(attacked::facts(report));
         }
     }
     listed(out, "Configuration", &facts);

@@ -2,51 +2,49 @@
 
 use super::fair::positive;
 use super::track::{Measure, Track};
-use crate::number::{count, duration, short, upper};
-use crate::present::chart::{Axis, Chart, Line, Look};
+use crate::present::chart::{Axis, Chart, Line, LineStyle};
+use crate::present::number::{count, duration, short, upper};
 use crate::present::page;
 use crate::present::table::{Cell, Table};
-use crate::reproduce::items::{LEVELS, Row, TABLE_3};
+use crate::reproduce::items::{LEVELS, TABLE_3};
 use standoff_train::robust::results::{RobustResult, Share};
 
-/// The verdicts of several runs, and the paper's below them.
+/// The accuracies and certificates of several runs.
 pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
-    let share = |s: &Share| Cell {
-        lines: vec![format!("{:.2}", s.percent()), format!("of {}", count(s.total as u64))],
-        style: None,
-    };
-    let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
+    let caption = "accuracy on test images in percent: without an attack, under PGD of 40 steps at the eps of training, and proven \
+                   at that eps; then the certificate of the frozen game on fixed training images";
+    let heads = ["natural", "PGD-40", "proven", "eps", "X at most", "Y at most", "value", "steps", "time"];
+    let mut table = Table::new(caption, "run", heads).with_layers(&[""]);
+    let share = |s: &Share| Cell::from([format!("{:.2}", s.percent()), format!("of {}", count(s.total as u64))]);
     for (name, r) in runs {
-        let mut cells = vec![Cell::plain(short(r.eps)), share(&r.natural), share(&r.pgd), share(&r.certified)];
-        let rest = [upper(r.x_gap[1]), upper(r.y_gap[1]), short(r.value), count(r.steps), duration(r.seconds)];
-        cells.extend(rest.map(Cell::plain));
-        rows.push((format!("{name}: {}", r.method), cells));
+        let [x, y] = [r.x_gap[1], r.y_gap[1]].map(upper);
+        let rest = [short(r.eps), x, y, short(r.value), count(r.steps), duration(r.seconds)].map(Cell::from);
+        let cells = [&r.natural, &r.pgd, &r.certified].map(share);
+        table.row(format!("{name}: {}", r.method), cells.into_iter().chain(rest));
     }
-    let heads = ["eps", "natural", "PGD-40", "proven", "X at most", "Y at most", "value", "steps", "time"];
-    let caption = "accuracy on test images in percent: as they are, under PGD of 40 steps at the eps of training, and proven there; then \
-                   the certificate of the frozen game on fixed training images";
-    let grid = Table { corner: "run", layers: vec!["", ""], heads: heads.map(str::to_owned).to_vec(), rows };
-    page::table(out, caption, &grid);
+    table.html(out);
 }
 
 /// The paper's numbers.
 pub(super) fn paper(out: &mut String) {
-    let row = |row: &Row| (format!("paper: {}", row.label), row.paper.map(|v| Cell::plain(format!("{v:.2}"))).to_vec());
-    let mut heads = vec!["natural".to_owned()];
-    heads.extend(["FGSM", "PGD-40"].iter().flat_map(|attack| LEVELS.map(|eps| format!("{attack} at {eps}"))));
+    let attacks = ["FGSM", "PGD-40"].iter().flat_map(|attack| LEVELS.map(|eps| format!("{attack} at {eps}")));
     let caption = "for comparison, Table 3 of the paper: accuracy on MNIST in percent, by its own protocol";
-    page::table(
-        out,
-        caption,
-        &Table { corner: "network", layers: vec![""], heads, rows: TABLE_3.iter().map(row).collect() },
-    );
+    let mut table = Table::new(caption, "network", std::iter::once("natural".to_owned()).chain(attacks));
+    for row in &TABLE_3 {
+        table.row(format!("paper: {}", row.label), row.paper.map(|v| format!("{v:.2}")));
+    }
+    table.html(out);
 }
 
 /// The figures of several trainings, a line each, or two where two things are measured.
 pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
     out.push_str("<div class=\"figures\">\n");
-    let line =
-        |i: usize, name: String, points: Vec<(f64, f64)>| Line { name, points, look: Look::of(i), ..Line::default() };
+    let line = |i: usize, name: String, points: Vec<(f64, f64)>| Line {
+        name,
+        points,
+        look: LineStyle::of(i),
+        ..Line::default()
+    };
     let each = |of: &dyn Fn(&Track) -> Vec<(f64, f64)>| -> Vec<Line> {
         tracks.iter().enumerate().map(|(i, (name, track))| line(i, (*name).to_owned(), of(track))).collect()
     };

@@ -3,20 +3,20 @@
 use std::path::Path;
 
 use crate::files;
-use crate::number::{count, short, upper};
-use crate::present::chart::{Axis, Chart, Line, Look};
+use crate::present::chart::{Axis, Chart, Line, LineStyle};
+use crate::present::number::{count, short, upper};
 use crate::present::page;
-use crate::present::table::{Cell, Table};
+use crate::present::table::Table;
 use crate::trace::HEADER;
 
 /// What was measured on the way.
 #[derive(Debug, Default)]
 pub(super) struct Traced {
-    rows: Vec<Row>,
+    rows: Vec<TraceRow>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct TraceRow {
     iteration: f64,
     value: f64,
     /// Upper bounds of X and Y.
@@ -35,9 +35,9 @@ impl Traced {
         let row = |line: &str| {
             let v: Vec<f64> = line.split(',').map(|field| field.parse().ok()).collect::<Option<_>>()?;
             let [iteration, value, _, x, _, y, _, grad_x, grad_y, _] = v[..].try_into().ok()?;
-            Some(Row { iteration, value, gaps: [x, y], gradients: grad_x + grad_y })
+            Some(TraceRow { iteration, value, gaps: [x, y], gradients: grad_x + grad_y })
         };
-        let read: Vec<Option<Row>> = lines.map(row).collect();
+        let read: Vec<Option<TraceRow>> = lines.map(row).collect();
         let bad = read.iter().filter(|line| line.is_none()).count();
         if bad > 0 {
             notes.push(format!("{bad} of {} lines are damaged and left out", read.len()));
@@ -67,32 +67,27 @@ impl Traced {
 
     /// A gap where it is positive: a logarithm has no place for zero.
     fn gap(&self, k: usize, name: &str, look: usize) -> Line {
-        let at = |row: &Row| (row.gradients, if row.gaps[k] > 0.0 { row.gaps[k] } else { f64::NAN });
+        let at = |row: &TraceRow| (row.gradients, if row.gaps[k] > 0.0 { row.gaps[k] } else { f64::NAN });
         Line {
             name: name.to_owned(),
             points: self.rows.iter().map(at).collect(),
-            look: Look::of(look),
+            look: LineStyle::of(look),
             ..Line::default()
         }
     }
 }
 
-/// How several runs ended.
+/// The final measurement of each run.
 fn table(out: &mut String, runs: &[(&str, &Traced)]) {
-    let row = |(name, run): &(&str, &Traced)| {
-        let last = run.rows.last()?;
-        let cells = [
-            short(last.value),
-            upper(last.gaps[0]),
-            upper(last.gaps[1]),
-            count(last.gradients as u64),
-            count(last.iteration as u64),
-        ];
-        Some(((*name).to_owned(), cells.map(Cell::plain).to_vec()))
-    };
-    let heads = ["value", "X at most", "Y at most", "gradients", "iterations"].map(str::to_owned).to_vec();
-    let grid = Table { corner: "trace", layers: vec![""], heads, rows: runs.iter().filter_map(row).collect() };
-    page::table(out, "where the run ended", &grid);
+    let heads = ["value", "X at most", "Y at most", "gradients", "iterations"];
+    let mut table = Table::new("final measurement", "trace", heads);
+    for (name, run) in runs {
+        if let Some(last) = run.rows.last() {
+            let [x, y] = last.gaps.map(upper);
+            table.row(*name, [short(last.value), x, y, count(last.gradients as u64), count(last.iteration as u64)]);
+        }
+    }
+    table.html(out);
 }
 
 /// Several runs in the same charts; nothing for one.

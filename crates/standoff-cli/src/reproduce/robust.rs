@@ -8,20 +8,17 @@ use serde_json::{Value, json};
 use standoff_train::attack::AttackConfig;
 use standoff_train::attack::config::Rules;
 use standoff_train::named::Named as _;
+use standoff_train::robust::config::RobustConfig;
+use standoff_train::robust::train::RESULT;
+use standoff_train::training::{Claim, Description as _};
 
 use super::items::{LEVELS, Row, attacked};
-use super::{Bench, Made, markdown, same};
+use super::{Bench, Made};
+use crate::attack::result::AttackResult;
 use crate::commands::attack::{Outputs, carry_out};
-use crate::files;
 use crate::present::progress::RunBars;
-use crate::present::screen::{DIM, HEAD, NAME, Screen, paint};
+use crate::present::screen::{DIM, NAME, Screen, paint};
 use crate::present::table::{Cell, Table, wrapped};
-use crate::report_page::Attacked;
-use standoff_train::robust::config::RobustConfig;
-use standoff_train::robust::task::RobustTask;
-use standoff_train::robust::train;
-use standoff_train::training::folder::{self, CONFIG};
-use standoff_train::training::lock::RunLock;
 
 /// Test images that the standard ensemble attacks; the paper's protocol is quick enough for all.
 const STANDARD: u64 = 1000;
@@ -31,8 +28,8 @@ const ALL: u64 = 10_000;
 /// What there is of a network: its name, and what the protocols found.
 struct Found<'a> {
     row: &'a Row,
-    paper: Option<Attacked>,
-    standard: Option<Attacked>,
+    paper: Option<AttackResult>,
+    standard: Option<AttackResult>,
 }
 
 /// Trains and attacks what is missing, and makes the table of what there is.
@@ -65,10 +62,10 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
         let out = bench.folder(&attacked(name, rules.name()));
         let config = AttackConfig {
             model: folder.join("model.safetensors"),
-            limit: Some((images / bench.wish.shorten).max(2)),
+            limit: Some((images / bench.request.shorten).max(2)),
             eps: LEVELS.to_vec(),
             rules,
-            threads: bench.wish.threads,
+            threads: bench.request.threads,
             ..AttackConfig::default()
         };
         if trained && !whole(&out) && !bench.ends() {
@@ -81,7 +78,7 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
             let outputs = Outputs { folder: Some(&out), force: true, ..Outputs::default() };
             carry_out(&config, &outputs, (bench.stop, bench.deadline), screen)?;
         }
-        let attack = whole(&out).then(|| Attacked::open(&out)).transpose()?;
+        let attack = whole(&out).then(|| AttackResult::open(&out)).transpose()?;
         if attack.is_none() {
             left.push(format!("the attacks of the {} protocol", rules.name()));
         }
@@ -93,102 +90,80 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
 
 /// Whether an attack was carried out to its end.
 fn whole(folder: &Path) -> bool {
-    Attacked::open(folder).is_ok_and(|attacked| attacked.is_whole(&LEVELS))
+    AttackResult::open(folder).is_ok_and(|attacked| attacked.is_whole(&LEVELS))
 }
 
 /// Trains; false if the time was too short.
 fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Result<bool> {
     let mut config = RobustConfig::parse(row.source.text, row.source.name)?;
     config.title = bench.title(&config.title);
-    if bench.wish.shorten > 1 {
-        let factor = bench.wish.shorten as f64;
+    if bench.request.shorten > 1 {
+        let factor = bench.request.shorten as f64;
         (config.ramp, config.warmup) = (config.ramp / factor, config.warmup / factor);
         config.stretch(config.epochs() / factor);
-        config.judge_images = (config.judge_images / bench.wish.shorten as usize).max(2);
-        config.measure_images = (config.measure_images / bench.wish.shorten as usize).max(2);
+        config.judge_images = (config.judge_images / bench.request.shorten as usize).max(2);
+        config.measure_images = (config.measure_images / bench.request.shorten as usize).max(2);
     }
-    config.check()?;
-    let mut lock = None;
-    if out.join(CONFIG).is_file() {
-        let (old, held) = folder::resumed(out, RobustConfig::open)?;
-        lock = Some(held);
-        same(out, &old, &config)?;
-    }
-    if out.join(train::RESULT).is_file() {
+    let claim = Claim::fixed(config, out, |_, _| ())?;
+    if out.join(RESULT).is_file() {
         return Ok(true);
     }
     if bench.ends() {
         return Ok(false);
     }
-    let task = RobustTask::load(&config)?;
-    train::check(&task, &config)?;
-    std::fs::create_dir_all(out)
-        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(out), files::plain(&e)))?;
-    let _lock = lock.map_or_else(|| RunLock::take(out), Ok)?;
-    if !out.join(CONFIG).is_file() {
-        folder::begin(out, &config.to_toml()?)?;
-    }
-    let control = bench.control(row.label);
-    Ok(train::alone(&task, &config, out, bench.wish.threads, (&control, &mut RunBars::new(screen)))?.is_some())
+    let mut experiment = claim.load()?;
+    experiment.threads = bench.request.threads;
+    Ok(experiment.train(&bench.control(row.label), &mut RunBars::new(screen))?.is_some())
 }
 
-/// What was measured with the paper's numbers below, and what stronger attacks leave.
-fn tables(found: &[Found<'_>]) -> [(String, Table); 2] {
-    let percent = |v: Option<f64>| v.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
-    let line = |found: &Found<'_>| {
-        let ours = |eps: Option<f64>, name: &str| found.paper.as_ref().and_then(|a| a.percent(eps, name));
-        let mut cells = vec![percent(ours(None, "natural"))];
-        for attack in ["fgsm", "pgd40"] {
-            cells.extend(LEVELS.map(|eps| percent(ours(Some(eps), attack))));
-        }
-        let beside = |(text, paper): (String, &f64)| Cell { lines: vec![text, format!("{paper:.2}")], style: None };
-        (found.row.label.to_owned(), cells.into_iter().zip(&found.row.paper).map(beside).collect())
+/// The accuracies by the paper's protocol with its numbers below, and the bounds by the standard ensemble.
+fn tables(found: &[Found<'_>]) -> [Table; 2] {
+    let percent = |result: Option<&AttackResult>, eps: Option<f64>, name: &str| {
+        let found = result.and_then(|a| a.percent(eps, name));
+        found.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"))
     };
-    let mut heads = vec!["natural".to_owned()];
-    heads.extend(["FGSM", "PGD-40"].iter().flat_map(|attack| LEVELS.map(|eps| format!("{attack} {eps}"))));
-    let rows = found.iter().map(line).collect();
-    let first = Table { corner: "network", layers: vec!["", "paper"], heads, rows };
-    let line = |found: &Found<'_>| {
-        let ours = |eps: Option<f64>, name: &str| found.standard.as_ref().and_then(|a| a.percent(eps, name));
-        let mut cells = vec![percent(ours(None, "natural"))];
-        for what in ["worst case", "certified"] {
-            cells.extend(LEVELS.map(|eps| percent(ours(Some(eps), what))));
-        }
-        (found.row.label.to_owned(), cells.into_iter().map(Cell::plain).collect())
+    let heads = |kinds: [&str; 2]| {
+        let levels = kinds.into_iter().flat_map(|kind| LEVELS.map(|eps| format!("{kind} {eps}")));
+        std::iter::once("natural".to_owned()).chain(levels).collect::<Vec<_>>()
     };
-    let mut heads = vec!["natural".to_owned()];
-    heads.extend(["attacks", "proven"].iter().flat_map(|what| LEVELS.map(|eps| format!("{what} {eps}"))));
-    let rows = found.iter().map(line).collect();
-    let second = Table { corner: "network", layers: vec![""], heads, rows };
-    let of = |attacked: &dyn Fn(&Found<'_>) -> Option<usize>| {
-        found.iter().find_map(attacked).map_or_else(String::new, |n| format!(" on {n} test images"))
+    let cells = |result: Option<&AttackResult>, names: [&str; 2]| -> Vec<String> {
+        let levels = names.into_iter().flat_map(|name| LEVELS.map(|eps| percent(result, Some(eps), name)));
+        std::iter::once(percent(result, None, "natural")).chain(levels).collect()
     };
-    let paper = of(&|f| f.paper.as_ref().map(Attacked::images_in_all));
-    let standard = of(&|f| f.standard.as_ref().map(Attacked::images_in_all));
-    [
-        (format!("accuracy in percent{paper} by the paper's own protocol, with its numbers below"), first),
-        (
-            format!("accuracy in percent{standard} that the standard ensemble leaves at most, and what is proven"),
-            second,
-        ),
-    ]
+    let on = |of: &dyn Fn(&Found<'_>) -> Option<usize>| {
+        found.iter().find_map(of).map_or_else(String::new, |n| format!(" on {n} test images"))
+    };
+    let paper = on(&|f| f.paper.as_ref().map(AttackResult::images_in_all));
+    let standard = on(&|f| f.standard.as_ref().map(AttackResult::images_in_all));
+    let caption = format!("accuracy in percent{paper} by the paper's own protocol, with its numbers below");
+    let mut first = Table::new(&caption, "network", heads(["FGSM", "PGD-40"])).with_layers(&["paper"]);
+    let caption =
+        format!("upper bounds by the standard ensemble of attacks and proven lower bounds, in percent{standard}");
+    let mut second = Table::new(&caption, "network", heads(["attacks", "proven"]));
+    for f in found {
+        let beside = |(text, paper): (String, &f64)| Cell::from([text, format!("{paper:.2}")]);
+        let own = cells(f.paper.as_ref(), ["fgsm", "pgd40"]);
+        first.row(f.row.label, own.into_iter().zip(&f.row.paper).map(beside));
+        second.row(f.row.label, cells(f.standard.as_ref(), ["worst case", "certified"]));
+    }
+    [first, second]
 }
 
 fn told(bench: &Bench<'_>, found: &[Found<'_>], left: Vec<String>, width: usize) -> Made {
     let title = bench.title("Table 3 of the paper: robust networks on MNIST");
     let (mut text, mut page) = (format!("{}\n", paint(NAME, &wrapped(&title, width))), format!("# {title}\n\n"));
     let mut all = serde_json::Map::new();
-    for (key, (caption, grid)) in ["paper", "standard"].into_iter().zip(tables(found)) {
-        text += &format!("{}\n{}\n", paint(HEAD, &wrapped(&caption, width)), grid.render(width));
-        markdown::table(&mut page, &caption, &grid);
+    for (key, table) in ["paper", "standard"].into_iter().zip(tables(found)) {
+        text += &format!("{}\n", table.terminal(width));
+        page += &table.markdown();
         let row = |(name, cells): &(String, Vec<Cell>)| {
             let number =
                 |cell: &Cell| cell.lines.first().and_then(|t| t.parse::<f64>().ok()).map_or(Value::Null, Value::from);
             let own: serde_json::Map<String, Value> =
-                grid.heads.iter().cloned().zip(cells.iter().map(number)).collect();
+                table.heads.iter().cloned().zip(cells.iter().map(number)).collect();
             (name.clone(), Value::Object(own))
         };
-        all.insert(key.to_owned(), Value::Object(grid.rows.iter().map(row).collect()));
+        all.insert(key.to_owned(), Value::Object(table.rows.iter().map(row).collect()));
     }
     for what in &left {
         page += &format!("Not finished: {what}.\n");

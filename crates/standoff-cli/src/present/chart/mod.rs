@@ -11,7 +11,7 @@ mod style;
 mod svg;
 
 pub(crate) use scale::Kind;
-pub(crate) use style::{Look, STYLE};
+pub(crate) use style::{LineStyle, STYLE};
 pub(crate) use svg::escape;
 
 /// One axis.
@@ -79,7 +79,7 @@ pub(crate) struct Line {
     /// A band around the line: x, and between which values it is; empty for none.
     pub band: Vec<(f64, f64, f64)>,
     /// Colour, dashes and weight.
-    pub look: Look,
+    pub look: LineStyle,
     /// How the points are joined.
     pub join: Join,
     /// What stands where it ends.

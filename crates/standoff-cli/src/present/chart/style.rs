@@ -7,7 +7,7 @@ const DASHES: [&str; 3] = ["", "7 3", "1.5 3.5"];
 
 /// How a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Look {
+pub(crate) struct LineStyle {
     /// Chooses the colour and the dash; beyond eighteen they repeat.
     pub number: usize,
     /// Drawn heavier than the others.
@@ -16,7 +16,7 @@ pub(crate) struct Look {
     pub faint: bool,
 }
 
-impl Look {
+impl LineStyle {
     /// The look of that number.
     pub(crate) fn of(number: usize) -> Self {
         Self { number, ..Self::default() }
@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn eighteen_lines_look_different() {
-        let mut seen: Vec<_> = (0..COLOURS * DASHES.len()).map(|n| (Look::of(n).class(), Look::of(n).dash())).collect();
+        let mut seen: Vec<_> =
+            (0..COLOURS * DASHES.len()).map(|n| (LineStyle::of(n).class(), LineStyle::of(n).dash())).collect();
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), 18);

@@ -10,7 +10,7 @@ fn chart(lines: usize) -> Chart {
             name: format!("method \"{k}\""),
             note: format!("{}", 100 * k),
             points,
-            look: Look { strong: k == 0, ..Look::of(k) },
+            look: LineStyle { strong: k == 0, ..LineStyle::of(k) },
             join: Join::Steps,
             end: if k % 2 == 0 { End::Dot } else { End::Cross },
             ..Line::default()

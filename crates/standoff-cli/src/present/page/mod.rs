@@ -5,8 +5,6 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use crate::present::chart::{Chart, Line, STYLE, escape};
-use crate::present::screen::{GOOD, WARN};
-use crate::present::table::{Cell, Table};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -44,45 +42,6 @@ pub(crate) fn paragraph(out: &mut String, class: &str, text: &str) {
 /// A heading within a run.
 pub(crate) fn heading(out: &mut String, text: &str) {
     let _ = writeln!(out, "<h3>{}</h3>", escape(text));
-}
-
-/// A table that sorts by a click on a head; below a number, in small letters, what explains it.
-pub(crate) fn table(out: &mut String, caption: &str, grid: &Table) {
-    // Outside of what scrolls, so that it is read without scrolling.
-    if !caption.is_empty() {
-        paragraph(out, "caption", caption);
-    }
-    let label = escape(caption);
-    // Numbers stay on a line; what is longer may be broken.
-    let texts = grid.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.lines.first());
-    let long = if texts.map(|text| text.chars().count()).max() > Some(40) { " long" } else { "" };
-    let _ = writeln!(out, "<div class=\"wide\"><table class=\"sorts{long}\" aria-label=\"{label}\">");
-    let _ = write!(out, "<thead><tr><th>{}</th>", escape(grid.corner));
-    for head in &grid.heads {
-        let _ = write!(out, "<th>{}</th>", escape(head));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for (name, cells) in &grid.rows {
-        let _ = write!(out, "<tr><th>{}</th>", escape(name));
-        cells.iter().for_each(|cell| data(out, cell, &grid.layers));
-        out.push_str("</tr>\n");
-    }
-    out.push_str("</tbody>\n</table></div>\n");
-}
-
-fn data(out: &mut String, cell: &Cell, layers: &[&str]) {
-    let class = match cell.style {
-        Some(style) if style == GOOD => " class=\"good\"",
-        Some(style) if style == WARN => " class=\"warn\"",
-        _ => "",
-    };
-    let mut lines = cell.lines.iter();
-    let first = lines.next().map_or("", String::as_str);
-    let _ = write!(out, "<td><span{class}>{}</span>", escape(first));
-    for (text, layer) in lines.zip(layers.iter().skip(1)).filter(|(text, _)| !text.is_empty()) {
-        let _ = write!(out, "<small><i>{}</i> {}</small>", escape(layer), escape(text));
-    }
-    out.push_str("</td>");
 }
 
 /// A chart and what is to be said of it. Where no line has a point, what is to be said stands alone.

@@ -1,0 +1,157 @@
+//! Tables in lines that fit the terminal: as given if there is room, else turned over, else in several blocks.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::{Table, length};
+use crate::present::screen::{DIM, HEAD, paint};
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+/// Blanks before the name of a layer.
+const INDENT: &str = "  ";
+
+/// A sentence in lines of at most `width` characters, broken between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut used = 0;
+    for word in text.split(' ') {
+        let long = length(word);
+        if used > 0 {
+            let fits = used + 1 + long <= width;
+            out.push(if fits { ' ' } else { '\n' });
+            used = if fits { used + 1 } else { 0 };
+        }
+        out.push_str(word);
+        used += long;
+    }
+    out
+}
+
+impl Table {
+    /// The caption and the table, in lines of at most `width` characters unless a single column is wider.
+    pub(crate) fn terminal(&self, width: usize) -> String {
+        let caption = if self.caption.is_empty() { String::new() } else { wrapped(&self.caption, width) + "\n" };
+        paint_lines(&caption) + &self.body(width)
+    }
+
+    /// The table without its caption.
+    pub(crate) fn body(&self, width: usize) -> String {
+        if self.text {
+            return self.text_body(width);
+        }
+        let turned = self.turned();
+        // As given if it fits; else the arrangement with fewer lines.
+        let (own, other) = (self.cost(width), turned.cost(width));
+        let shown = if (own.0, own.1) == (false, false) || own < other { self } else { &turned };
+        let label = shown.label(width);
+        let blocks = shown.blocks(width).into_iter().map(|columns| shown.block(columns, label, width));
+        blocks.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Whether a line is too wide, whether there are several blocks, and the number of lines.
+    fn cost(&self, width: usize) -> (bool, bool, usize) {
+        let (label, widths, blocks) = (self.label(width), self.widths(), self.blocks(width));
+        let wide = widths.iter().any(|column| label + column > width);
+        (wide, blocks.len() > 1, blocks.len() * (2 + self.rows.len() * self.layers.len()))
+    }
+
+    /// The columns of each block that fits the width.
+    fn blocks(&self, width: usize) -> Vec<Range<usize>> {
+        let (label, widths) = (self.label(width), self.widths());
+        let (mut blocks, mut start) = (Vec::new(), 0);
+        while start < widths.len() {
+            let (mut end, mut used) = (start + 1, label + widths[start]);
+            while end < widths.len() && used + widths[end] <= width {
+                used += widths[end];
+                end += 1;
+            }
+            blocks.push(start..end);
+            start = end;
+        }
+        blocks
+    }
+
+    /// The width of the row names: all of them if there is room for every column, else at most two fifths.
+    fn label(&self, width: usize) -> usize {
+        let layers = self.layers.iter().skip(1).map(|layer| INDENT.len() + layer.len());
+        let all = layers.max().unwrap_or(0).max(self.lengths().0);
+        if all + self.widths().iter().sum::<usize>() <= width { all } else { all.min(width * 2 / 5) }
+    }
+
+    /// The width of each column with the gap before it.
+    fn widths(&self) -> Vec<usize> {
+        self.lengths().1.into_iter().map(|long| GAP + long).collect()
+    }
+
+    fn block(&self, columns: Range<usize>, label: usize, width: usize) -> String {
+        let widths = self.widths();
+        let mut out = String::new();
+        let mut line = format!("{:<label$}", self.corner);
+        for c in columns.clone() {
+            let _ = write!(line, "{:>width$}", self.heads[c], width = widths[c]);
+        }
+        let _ = writeln!(out, "{}", paint(HEAD, line.trim_end()));
+        for (name, cells) in &self.rows {
+            // A name that is too long has a line of its own.
+            let long = length(name) > label;
+            if long {
+                let _ = writeln!(out, "{}", wrapped(name, width));
+            }
+            for (layer, what) in self.layers.iter().enumerate() {
+                if layer > 0 && cells[columns.clone()].iter().all(|cell| cell.line(layer).is_empty()) {
+                    continue;
+                }
+                let beside = if layer == 0 { name.clone() } else { format!("{INDENT}{what}") };
+                let beside = if layer == 0 && long { "" } else { &beside };
+                let mut line = format!("{beside:<label$}");
+                for c in columns.clone() {
+                    let text = format!("{:>width$}", cells[c].line(layer), width = widths[c]);
+                    let style = cells[c].style.filter(|_| layer == 0);
+                    line.push_str(&style.map_or_else(|| text.clone(), |style| paint(style, &text)));
+                }
+                let line = line.trim_end();
+                let _ = writeln!(out, "{}", if layer == 0 { line.to_owned() } else { paint(DIM, line) });
+            }
+        }
+        out
+    }
+
+    /// Columns of text. The last one wraps in the room that is left; without room it continues below the others.
+    fn text_body(&self, width: usize) -> String {
+        let (label, mut widths) = self.lengths();
+        widths.insert(0, label);
+        let last = widths.pop().unwrap_or(0);
+        let before: usize = widths.iter().map(|w| w + GAP).sum();
+        let own_line = before + last.min(24) > width;
+        let (indent, room) = if own_line { (4, width.saturating_sub(4)) } else { (before, width - before) };
+        let mut out = String::new();
+        let mut line = |cells: &[&str], head: bool| {
+            let (tail, first) = cells.split_last().unwrap_or((&"", &[]));
+            let mut text: String = first.iter().zip(&widths).map(|(cell, w)| format!("{cell:<w$}  ")).collect();
+            let tail = wrapped(tail, room).replace('\n', &format!("\n{}", " ".repeat(indent)));
+            if own_line && !tail.is_empty() {
+                text = format!("{}\n{}", text.trim_end(), " ".repeat(indent));
+            }
+            text += &tail;
+            let text = text.trim_end();
+            let _ = writeln!(out, "{}", if head { paint_lines(text) } else { text.to_owned() });
+        };
+        let heads: Vec<&str> = std::iter::once(self.corner).chain(self.heads.iter().map(String::as_str)).collect();
+        if heads.iter().any(|head| !head.is_empty()) {
+            line(&heads, true);
+        }
+        for (name, cells) in &self.rows {
+            let cells: Vec<&str> = std::iter::once(name.as_str()).chain(cells.iter().map(|c| c.line(0))).collect();
+            line(&cells, false);
+        }
+        out
+    }
+}
+
+/// Every line in the style of a heading: a style does not go on in the next line.
+fn paint_lines(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| paint(HEAD, line.trim_end()) + if line.ends_with('\n') { "\n" } else { "" })
+        .collect()
+}
