@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff_nn::attack::{Grid, Norm, Progress, Request, Run, Victims, ensemble, honesty};
+use standoff_nn::attack::{Grid, LabelledImages, Norm, Progress, Request, Run, ensemble, masking_report};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::data::Dataset;
 use standoff_nn::robust::RobustMethod;
@@ -133,7 +133,7 @@ pub(crate) struct Bench<'py> {
 pub(crate) fn robust_attack<'py>(py: Python<'py>, bench: Bench<'py>, wish: Wish) -> PyResult<Bound<'py, PyDict>> {
     let (images, labels, parameters) =
         (bench.images.as_slice()?, bench.labels.as_slice()?, bench.parameters.as_slice()?);
-    let victims = Victims { images, labels };
+    let victims = LabelledImages { images, labels };
     let (found, doubts) = py.detach(|| {
         let engine = engine(&bench.network, parameters, wish.threads).map_err(refuse)?;
         assault(&engine, victims, &wish)
@@ -165,7 +165,7 @@ pub(crate) fn robust_attack<'py>(py: Python<'py>, bench: Bench<'py>, wish: Wish)
 /// The ensemble, ended by Ctrl-C, and reasons to doubt it.
 fn assault(
     engine: &Engine,
-    victims: Victims<'_>,
+    victims: LabelledImages<'_>,
     wish: &Wish,
 ) -> PyResult<(standoff_nn::attack::Ensemble, Vec<String>)> {
     let norm = wish.norm.as_deref().map(Norm::named).transpose().map_err(refuse)?;
@@ -192,7 +192,8 @@ fn assault(
     if let Some(error) = raised.take() {
         return Err(error);
     }
-    let doubts = honesty(engine, victims, &protocol.ball, &found, &Run { progress: None, ..rules }).map_err(refuse)?;
+    let doubts =
+        masking_report(engine, victims, &protocol.ball, &found, &Run { progress: None, ..rules }).map_err(refuse)?;
     // With nothing to spend nothing can be reached.
     let told = if eps > 0.0 { doubts.warnings().iter().map(ToString::to_string).collect() } else { Vec::new() };
     Ok((found, told))

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::error::Result;
-use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
+use standoff_nn::attack::{Ensemble, Found, Judge, LabelledImages, Progress, Protocol, Run, ensemble, masking_report};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
@@ -87,8 +87,8 @@ impl Clock {
 }
 
 impl AttackEvaluation<'_> {
-    fn victims(&self) -> Victims<'_> {
-        Victims { images: &self.images.pixels, labels: &self.images.labels }
+    fn victims(&self) -> LabelledImages<'_> {
+        LabelledImages { images: &self.images.pixels, labels: &self.images.labels }
     }
 
     /// Attacks and proves at the eps of that number, and collects signs of gradient masking. In a chain the proof comes first, and
@@ -118,7 +118,7 @@ impl AttackEvaluation<'_> {
         if !asked() {
             (self.observer)(AttackEvent::Masking);
             let silent = Run { stop: Some(self.stop), progress: None, ..run };
-            let figures = honesty(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
+            let figures = masking_report(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
             block.honesty = (!asked()).then_some(figures);
         }
         (self.observer)(AttackEvent::End);

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{At, Result};
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
-use standoff_nn::attack::{self, Protocol, Victims, ensemble};
+use standoff_nn::attack::{self, LabelledImages, Protocol, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::Batching;
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
@@ -151,7 +151,8 @@ impl<P: Probe> RobustTraining<'_, P> {
         self.judge.set_weights(x)?;
         let paper = Protocol::paper(self.config.eps);
         let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
-        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
+        let attacked =
+            ensemble(&self.judge, LabelledImages { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
         // As published: images that are classified correctly after the attack count.
         let left = attacked.attacks.first().and_then(|found| found.left_alone).unwrap_or_else(|| attacked.left());
