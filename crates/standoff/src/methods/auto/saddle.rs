@@ -12,7 +12,7 @@
 //! r if r were affine (Anderson acceleration). The candidate is rejected if its own r is much larger. D is chosen once, from differences of
 //! gradients, if the variables are badly scaled; later only the weight between the players changes.
 
-use super::anderson::Anderson;
+use super::anderson::{Anderson, SHORT_MEMORY};
 use super::metric::Metric;
 use crate::method::Visitor;
 use crate::methods::extragradient::{GROW, LOOK, SHORTEST, SHRINK};
@@ -201,7 +201,8 @@ impl<G: Game> Saddle<G> {
         let (n, h, dx, dy) = (z.x.len(), self.h, &self.mx.d, &self.my.d);
         let root = |i: usize| if i < n { dx[i].to_f64().sqrt() } else { dy[i - n].to_f64().sqrt() };
         self.fallback.copy_from(&self.plus);
-        self.candidate = self.anderson.mix(|i| h * root(i), z);
+        let most = if self.mx.plain { usize::MAX } else { SHORT_MEMORY };
+        self.candidate = self.anderson.mix(most, |i| h * root(i), z);
         if self.candidate {
             self.mx.project(f.x_set(), &mut z.x);
             self.my.project(f.y_set(), &mut z.y);
