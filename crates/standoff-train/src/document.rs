@@ -44,7 +44,9 @@ pub const LQR: DocumentFormat = first("standoff-lqr");
 pub const DATASETS: DocumentFormat = first("standoff-datasets");
 /// Result of `standoff fair --json`, and `results.json` of its run folder.
 pub const FAIR: DocumentFormat = first("standoff-fair");
-/// Result of `standoff robust --json`, and `result.json` of its run folder.
+/// `result.json` of one run of `standoff fair`.
+pub const FAIR_RUN: DocumentFormat = first("standoff-fair-run");
+/// Result of `standoff robust --json`, and `results.json` of its run folder.
 pub const ROBUST: DocumentFormat = first("standoff-robust");
 /// Result of `standoff attack --json`, and `results.json` of its folder.
 pub const ATTACK: DocumentFormat = first("standoff-attack");

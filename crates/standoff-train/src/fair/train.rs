@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::document::{self, DocumentFormat};
 use crate::error::{At, Result, error};
 use serde::Serialize;
 use standoff::methods::Train;
@@ -154,6 +155,7 @@ impl Trainable for FairTraining<'_> {
     type Game = GroupGame;
     type Metrics = FairMetrics;
     type Outcome = RunResult;
+    const FORMAT: DocumentFormat = document::FAIR_RUN;
 
     fn name(&self) -> String {
         self.spec.folder()

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::document::{self, DocumentFormat};
 use crate::error::{At, Result};
 use serde::Serialize;
 use standoff::methods::{Reply, Train};
@@ -187,6 +188,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
     type Game = P;
     type Metrics = RobustMetrics;
     type Outcome = RobustResult;
+    const FORMAT: DocumentFormat = document::ROBUST;
 
     fn name(&self) -> String {
         format!("{} at eps {}", self.config.method.name(), short(self.config.eps))
