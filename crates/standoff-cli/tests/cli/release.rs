@@ -6,7 +6,8 @@ use std::path::Path;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn text(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).expect("a file of the repository")
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name))
+        .expect("a file of the repository")
 }
 
 #[test]
