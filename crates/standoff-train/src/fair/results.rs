@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::error::{Result, error, refuse};
+use crate::error::{At, Result, error, refuse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -208,6 +208,8 @@ impl Results {
         let text = files::text(&path, "a result of `standoff fair`")?;
         let read: Self = serde_json::from_str(&text)
             .map_err(|error| error!(File, "{} is not a result of `standoff fair`: {error}", files::name(&path)))?;
+        let refused = || format!("{} cannot be used", files::name(&path));
+        document::FAIR.check(&serde_json::from_str(&text).at(refused)?).at(refused)?;
         let groups = read.group_names.len();
         let fits = |run: &RunResult| [run.test.len(), run.train_losses.len(), run.weights.len()] == [groups; 3];
         if let Some(run) = read.runs.iter().find(|run| !fits(run)) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::document::{self, DocumentFormat};
 use crate::error::{At, Result, error};
 use standoff::methods::Train;
 use standoff::{Point, Training};
@@ -129,6 +130,7 @@ impl FairTraining<'_> {
 impl Trainable for FairTraining<'_> {
     type Game = GroupGame;
     type Outcome = RunResult;
+    const FORMAT: DocumentFormat = document::FAIR_RUN;
 
     fn name(&self) -> String {
         self.spec.folder()

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::document::{self, DocumentFormat};
 use crate::error::{At, Result};
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
@@ -163,6 +164,7 @@ impl<P: Probe> RobustTraining<'_, P> {
 impl<P: Probe> Trainable for RobustTraining<'_, P> {
     type Game = P;
     type Outcome = RobustResult;
+    const FORMAT: DocumentFormat = document::ROBUST;
 
     fn name(&self) -> String {
         format!("{} at eps {}", self.config.method.name(), short(self.config.eps))

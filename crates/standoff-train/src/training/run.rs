@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use crate::document::DocumentFormat;
 use crate::error::{At, Diverged, Error, Result, error, refuse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,8 @@ pub trait Trainable {
     type Game: Game<Real = f32>;
     /// The result of a finished run.
     type Outcome: Serialize + DeserializeOwned;
+    /// The format of the file that holds the outcome.
+    const FORMAT: DocumentFormat;
 
     /// The name of the run.
     fn name(&self) -> String;
@@ -241,7 +244,7 @@ impl<'g, S: Trainable> Run<'g, S> {
         if let Some(folder) = &self.pace.folder {
             weights.save(&folder.join(MODEL))?;
             files::replace(&folder.join(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
-            let text = serde_json::to_string_pretty(&outcome)? + "\n";
+            let text = serde_json::to_string_pretty(&S::FORMAT.stamp(serde_json::to_value(&outcome)?))? + "\n";
             files::replace(&folder.join(self.pace.result), text.as_bytes())?;
             // With the result, the checkpoint is no longer needed.
             checkpoint::remove(&folder.join(CHECKPOINT));
