@@ -1,4 +1,4 @@
-"""Certificates and verdicts of any point: nothing false is certified, and what a proof rests on is said."""
+"""Certificates and verdicts of any point: nothing false is certified, and results name the kind of their proof."""
 
 import math
 

@@ -45,7 +45,7 @@ def test_an_exception_arrives_intact(where, after):
             grad_x=failing("grad_x", lambda x, y: y), grad_y=failing("grad_y", lambda x, y: x),
         )  # fmt: skip
     assert caught.value is thrown
-    assert len(calls) == after + 1, "nobody's function is called after it raised"
+    assert len(calls) == after + 1, "no function is called after one raised"
     assert any(entry.name == "function" for entry in caught.traceback)
 
 
