@@ -62,7 +62,14 @@ mod tests {
     fn the_help_of_trainings_shows_the_defaults_of_their_experiments() {
         let mut command = Cli::definition();
         let help = |command: &mut clap::Command, name: &str| {
-            command.find_subcommand_mut(name).expect("a command").render_help().to_string().replace("\n          ", " ")
+            command
+                .find_subcommand_mut(name)
+                .expect("a command")
+                .render_help()
+                .to_string()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let fair = help(&mut command, "fair");
         for text in

@@ -8,8 +8,8 @@ use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT};
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use standoff::{Point, Settings, solve};
 use standoff_nn::Model;
-use standoff_nn::data::{ImageSet, Table};
-use standoff_nn::fair::{Batching, GroupGame, Grouped};
+use standoff_nn::data::{Batching, Dataset, ImageSet, Table};
+use standoff_nn::fair::GroupGame;
 
 const IMAGES: usize = 200;
 const FEATURES: usize = 20;
@@ -137,7 +137,7 @@ fn the_logistic_game_has_the_value_that_a_conic_solver_finds() {
     assert!((worst_loss(&table, &weights) - value).abs() < 1e-6, "the cones say something else than the losses");
     assert!(value > 0.1, "{value}: these images are no test, they can be told apart");
 
-    let data = Arc::new(Grouped::table(&table).expect("groups"));
+    let data = Arc::new(Dataset::table(&table).expect("groups"));
     let model = Model::preset("logistic", data.input(), CLASSES).expect("a model");
     let mut game = GroupGame::new(&model, data, Batching::Whole, 1).expect("a game");
     let start = Point::new(&vec![0.0; model.size()], &[1.0 / 3.0; CLASSES]);

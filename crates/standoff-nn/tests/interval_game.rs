@@ -9,8 +9,8 @@ use standoff::{Game, Need, Point, Training};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
 use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
 use standoff_nn::certify::certify;
+use standoff_nn::data::{Batching, Dataset, Order};
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
-use standoff_nn::robust::{Batching, Labelled, Order};
 use standoff_nn::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Ramp, Region, Samples, Shape};
 use std::sync::Arc;
 
@@ -28,9 +28,9 @@ fn stripes(n: usize, stream: &mut Stream) -> (Vec<f32>, Vec<u16>) {
     (pixels, labels)
 }
 
-fn labelled(n: usize, stream: &mut Stream) -> Arc<Labelled> {
+fn labelled(n: usize, stream: &mut Stream) -> Arc<Dataset> {
     let (pixels, labels) = stripes(n, stream);
-    Arc::new(Labelled::floats(pixels, Shape::new(1, 9, 9), labels).expect("fits"))
+    Arc::new(Dataset::floats(pixels, Shape::new(1, 9, 9), labels).expect("fits"))
 }
 
 fn small() -> Model {
@@ -117,7 +117,7 @@ fn measuring_is_on_all_its_images_at_the_end_of_the_ramp() {
 }
 
 /// Trains for a while and hands back the parameters.
-fn trained(model: &Model, data: &Arc<Labelled>, steps: u64, threads: usize) -> Vec<f32> {
+fn trained(model: &Model, data: &Arc<Dataset>, steps: u64, threads: usize) -> Vec<f32> {
     let ramp = Ramp { start: steps / 10, steps: steps / 2 };
     let options = IntervalOptions::image(0.25, ramp, SEEDED);
     let mut game = IntervalGame::new(model, data.clone(), &options, threads).expect("game");

@@ -15,7 +15,7 @@ use crate::parse;
 use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::class::Class;
 use standoff_train::fair::config::{BatchOrder, FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::experiment::Experiment;
@@ -67,8 +67,8 @@ pub(crate) struct FairArgs {
     init: Option<PathBuf>,
 
     /// Which methods, in the order of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<Method>())]
-    method: Option<Vec<Method>>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<FairMethod>())]
+    method: Option<Vec<FairMethod>>,
 
     /// The regulariser of minmax-reg: a number; a list, which shows the trade-off; or auto, which chooses by validation data (auto,0.1,1 among these)
     #[arg(long, value_name = "L|LIST|auto", allow_negative_numbers = true)]

@@ -16,7 +16,7 @@ use crate::present::screen::Screen;
 use crate::robust_table;
 use standoff_train::document;
 use standoff_train::fair::config::{BatchOrder, Optimizer};
-use standoff_train::robust::config::{AttackStep, Method, RobustConfig};
+use standoff_train::robust::config::{AttackStep, RobustConfig, RobustMethod};
 use standoff_train::robust::task::RobustTask;
 use standoff_train::robust::train;
 use standoff_train::training::Control;
@@ -58,8 +58,8 @@ pub(crate) struct RobustArgs {
     init: Option<PathBuf>,
 
     /// What stands for the inner maximum
-    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<Method>())]
-    method: Option<Method>,
+    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<RobustMethod>())]
+    method: Option<RobustMethod>,
 
     /// How far every pixel may move, from 0 to 1; 8/255 works too
     #[arg(long, value_name = "EPS", value_parser = parse::number, allow_negative_numbers = true)]

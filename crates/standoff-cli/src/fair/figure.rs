@@ -49,13 +49,14 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use standoff_nn::fair::Method;
+    use standoff_nn::fair::FairMethod;
 
     #[test]
     fn every_method_of_the_first_seed_is_a_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let spec = |method, lambda, seed| Spec { method, lambda, seed };
-        let specs = [spec(Method::Minmax, 0.0, 3), spec(Method::MinmaxReg, 0.1, 3), spec(Method::Minmax, 0.0, 4)];
+        let specs =
+            [spec(FairMethod::Minmax, 0.0, 3), spec(FairMethod::MinmaxReg, 0.1, 3), spec(FairMethod::Minmax, 0.0, 4)];
         for spec in &specs[..2] {
             let run = folder.path().join(spec.folder());
             fs::create_dir(&run).expect("made");
@@ -64,6 +65,6 @@ mod tests {
         let svg = svg(folder.path(), &specs, "losses").expect("a chart");
         assert!(svg.contains(">minmax<") && svg.contains(">minmax-reg 0.1<") && svg.contains("1.0000"), "{svg}");
         assert_eq!(worst("epoch,a\n1,0.5,2\n2,1,0.25\n"), Some(vec![(1.0, 2.0), (2.0, 1.0)]));
-        assert!(super::svg(folder.path(), &[spec(Method::Normal, 0.0, 3)], "losses").is_none());
+        assert!(super::svg(folder.path(), &[spec(FairMethod::Normal, 0.0, 3)], "losses").is_none());
     }
 }

@@ -10,7 +10,7 @@ use crate::files;
 use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::experiment::Experiment;
 use standoff_train::fair::results::{Results, RunResult};
@@ -20,7 +20,7 @@ use standoff_train::training::folder::{self, CONFIG};
 use standoff_train::training::lock::RunLock;
 
 /// Trains what is missing, and makes the table or the figure of what there is.
-pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen: &mut Screen) -> Result<Made> {
+pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[FairMethod], screen: &mut Screen) -> Result<Made> {
     let experiment = open(bench, source, figure)?;
     for warning in &experiment.task.warnings {
         screen.warn(warning);
@@ -44,13 +44,13 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen:
 }
 
 /// Whether a run belongs to the item.
-fn wanted(bench: &Bench<'_>, figure: &[Method], spec: &Spec) -> bool {
+fn wanted(bench: &Bench<'_>, figure: &[FairMethod], spec: &Spec) -> bool {
     let seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
     spec.seed <= seeds && (figure.is_empty() || figure.contains(&spec.method))
 }
 
 /// The experiment in its folder, begun or found there.
-fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experiment> {
+fn open(bench: &Bench<'_>, source: Source, figure: &[FairMethod]) -> Result<Experiment> {
     let mut config = FairConfig::parse(source.text, source.name)?;
     config.title = bench.title(&config.title);
     config.seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
@@ -88,7 +88,7 @@ fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experime
 fn drawn(
     bench: &Bench<'_>,
     experiment: &Experiment,
-    methods: &[Method],
+    methods: &[FairMethod],
     asked: &[Spec],
     results: Results,
 ) -> Result<Results> {

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use standoff::error::nearest;
 
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 
 /// A table or a figure.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Recipe {
         /// The experiment, which is also the folder.
         experiment: Source,
         /// These methods from the first seed alone, as a figure; none for the table of all.
-        figure: &'static [Method],
+        figure: &'static [FairMethod],
     },
     /// Trainings of `standoff robust`, then attacks.
     Robust {
@@ -71,7 +71,10 @@ pub(crate) const ITEMS: [Item; 7] = [
     Item {
         name: "figure1",
         about: "the training loss with and without the regulariser",
-        recipe: Recipe::Fair { experiment: experiment!("fair-gd"), figure: &[Method::Minmax, Method::MinmaxReg] },
+        recipe: Recipe::Fair {
+            experiment: experiment!("fair-gd"),
+            figure: &[FairMethod::Minmax, FairMethod::MinmaxReg],
+        },
     },
 ];
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
-use standoff_nn::fair::{Grouped, Method};
+use standoff_nn::data::Dataset;
+use standoff_nn::fair::FairMethod;
 use standoff_nn::{Engine, Outcome, Weights};
 
 use super::results::{GroupScore, RunResult, average, worst};
@@ -44,7 +45,7 @@ impl Choice {
         let mut engine = Engine::new(&task.model, 0)?;
         let mut outcome = Outcome::default();
         let mut found: Vec<(f64, Vec<[f64; 2]>)> = Vec::new();
-        for spec in specs.iter().filter(|spec| spec.method == Method::MinmaxReg) {
+        for spec in specs.iter().filter(|spec| spec.method == FairMethod::MinmaxReg) {
             let file = out.join(spec.folder()).join("model.safetensors");
             engine.set_weights(&Weights::load_for(&task.model, &file)?.parameters)?;
             let scores = accuracies(&engine, data, &mut outcome)?;
@@ -64,13 +65,13 @@ impl Choice {
 
     /// The runs to report: those of the chosen lambda, and those of the other methods.
     pub fn keep(&self, runs: Vec<RunResult>) -> Vec<RunResult> {
-        let kept = |run: &RunResult| run.method != Method::MinmaxReg.name() || run.lambda == self.lambda;
+        let kept = |run: &RunResult| run.method != FairMethod::MinmaxReg.name() || run.lambda == self.lambda;
         runs.into_iter().filter(kept).collect()
     }
 }
 
 /// Of the worst group and of all samples.
-fn accuracies(engine: &Engine, data: &Grouped, outcome: &mut Outcome) -> Result<[f64; 2]> {
+fn accuracies(engine: &Engine, data: &Dataset, outcome: &mut Outcome) -> Result<[f64; 2]> {
     let (scores, _): (Vec<GroupScore>, _) = judge(engine, data, outcome)?;
     Ok([worst(&scores), average(&scores)])
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
-use standoff_nn::fair::{Batching, Method, Order, Terms};
+use standoff_nn::data::{Batching, Order};
+use standoff_nn::fair::{FairMethod, MethodParameters};
 
 use super::class::Class;
 use super::lambda::{CANDIDATES, Lambda};
@@ -109,7 +110,7 @@ pub struct FairConfig {
     /// Weights to start from instead, the same for every seed.
     pub init: Option<PathBuf>,
     /// Which methods.
-    pub methods: Vec<Method>,
+    pub methods: Vec<FairMethod>,
     /// The weight of the regulariser in `minmax-reg`.
     pub lambda: Lambda,
     /// Several weights, to be compared or, where lambda is `auto`, chosen among; none for `lambda` alone.
@@ -162,7 +163,7 @@ impl Default for FairConfig {
             scale: Scale::Unit,
             biases: "fair".into(),
             init: None,
-            methods: vec![Method::Normal, Method::Minmax, Method::MinmaxReg],
+            methods: vec![FairMethod::Normal, FairMethod::Minmax, FairMethod::MinmaxReg],
             lambda: Lambda::Given(0.1),
             lambdas: Vec::new(),
             inner: Inner::Exact,
@@ -213,7 +214,7 @@ impl FairConfig {
     /// Refuses what cannot be run, before anything is.
     pub fn check(&self) -> Result<()> {
         if self.methods.is_empty() {
-            bail!("no method is given; there are {}", Method::list());
+            bail!("no method is given; there are {}", FairMethod::list());
         }
         for (i, method) in self.methods.iter().enumerate() {
             if self.methods[..i].contains(method) {
@@ -244,7 +245,7 @@ impl FairConfig {
                 bail!("--inner apga needs a positive lambda; Algorithm 3 climbs a regularised game");
             }
         }
-        if self.lambda == Lambda::Auto && !self.methods.contains(&Method::MinmaxReg) {
+        if self.lambda == Lambda::Auto && !self.methods.contains(&FairMethod::MinmaxReg) {
             bail!("--lambda auto chooses for minmax-reg, which is not among the methods");
         }
         let share = self.validation_split;
@@ -300,9 +301,9 @@ impl FairConfig {
     }
 
     /// What the methods go by, at one lambda.
-    pub fn terms(&self, lambda: f64) -> Terms {
+    pub fn terms(&self, lambda: f64) -> MethodParameters {
         let accelerated = self.inner == Inner::Apga;
-        Terms { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
+        MethodParameters { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
     }
 
     /// Steps in all.

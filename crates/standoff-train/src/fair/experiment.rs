@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use standoff_nn::fair::Grouped;
+use standoff_nn::data::Dataset;
 
 use super::choice::Choice;
 use super::config::FairConfig;
@@ -73,9 +73,9 @@ impl Experiment {
 
     /// The results of any runs.
     pub fn results(&self, runs: Vec<RunResult>) -> Results {
-        let same = |test: &Grouped| {
-            let size = test.group(0).len();
-            (0..test.groups()).all(|g| test.group(g).len() == size).then_some(size)
+        let same = |test: &Dataset| {
+            let size = test.groups().rows(0).len();
+            (0..test.groups().len()).all(|g| test.groups().rows(g).len() == size).then_some(size)
         };
         Results {
             title: self.config.title.clone(),

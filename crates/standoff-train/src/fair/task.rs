@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use standoff::methods::Train;
-use standoff_nn::data::{ImageSet, Preprocessing, TRUSTED_ROWS, Table};
-use standoff_nn::fair::{GroupGame, Grouped, Method};
+use standoff_nn::data::{Dataset, ImageSet, Preprocessing, TRUSTED_ROWS, Table};
+use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Biases, Model, Weights};
 
 use super::class::Class;
@@ -22,11 +22,11 @@ use crate::number::count;
 #[derive(Debug)]
 pub struct FairTask {
     /// To learn from.
-    pub train: Arc<Grouped>,
+    pub train: Arc<Dataset>,
     /// To judge by; data in memory may have none.
-    pub test: Option<Grouped>,
+    pub test: Option<Dataset>,
     /// To choose lambda by, if something was held out.
-    pub validation: Option<Grouped>,
+    pub validation: Option<Dataset>,
     /// The network.
     pub model: Model,
     /// What the groups are called.
@@ -45,11 +45,11 @@ pub struct FairTask {
 #[derive(Debug)]
 pub struct FairData {
     /// To learn from.
-    pub train: Grouped,
+    pub train: Dataset,
     /// To judge by, if there is such a part.
-    pub test: Option<Grouped>,
+    pub test: Option<Dataset>,
     /// To choose lambda by, if something was held out.
-    pub validation: Option<Grouped>,
+    pub validation: Option<Dataset>,
     /// The names of the groups.
     pub groups: Vec<String>,
     /// The names of the classes.
@@ -92,7 +92,7 @@ impl FairTask {
         }
         let names: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
         let scale = config.scale.divisor();
-        let grouped = |set: &ImageSet| Grouped::images(set, scale, chosen.len());
+        let grouped = |set: &ImageSet| Dataset::images(set, scale)?.grouped_by_label(chosen.len());
         let (train, validation) = match config.validation_split {
             share if share > 0.0 => {
                 let (rest, held) = data.train.divide(share, config.seed);
@@ -119,7 +119,7 @@ impl FairTask {
             let (file, rows) = (files::name(path), data.train.len());
             bail!("{file} has too few rows ({rows}) to keep some to judge by");
         }
-        let part = |table: &Table, what: &str| Grouped::table(table).with_context(|| format!("the {what} part"));
+        let part = |table: &Table, what: &str| Dataset::table(table).with_context(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
         let (train, test) = (part(&data.train, "training")?, Some(part(&data.test, "test")?));
         let (groups, classes) = (data.train.group_names.clone(), data.train.class_names.clone());
@@ -172,7 +172,7 @@ impl FairTask {
                 Train::new(&game, method.reply(&config.terms(lambda)), &config.recipe()?)?;
             }
         }
-        if config.methods.contains(&Method::Cvar) {
+        if config.methods.contains(&FairMethod::Cvar) {
             game.tail(config.share)?;
         }
         Ok(())
@@ -195,22 +195,22 @@ impl FairTask {
     /// The groups and how many samples each has, for the user.
     pub fn describe(&self) -> String {
         const SHOWN: usize = 12;
-        let parts: Vec<(&str, &Grouped)> = [("to learn from", &*self.train)]
+        let parts: Vec<(&str, &Dataset)> = [("to learn from", &*self.train)]
             .into_iter()
             .chain(self.validation.iter().map(|v| ("to choose by", v)))
             .chain(self.test.iter().map(|test| ("to judge by", test)))
             .collect();
-        let each = |size: &dyn Fn(&Grouped) -> usize| {
+        let each = |size: &dyn Fn(&Dataset) -> usize| {
             parts.iter().map(|(_, part)| count(size(part) as u64)).collect::<Vec<_>>().join(" / ")
         };
         let what: Vec<&str> = parts.iter().map(|(what, _)| *what).collect();
         let mut listed: Vec<String> = (0..self.groups.len().min(SHOWN))
-            .map(|g| format!("{} {}", self.groups[g], each(&|part| part.group(g).len())))
+            .map(|g| format!("{} {}", self.groups[g], each(&|part| part.groups().rows(g).len())))
             .collect();
         if self.groups.len() > SHOWN {
             listed.push(format!("and {} more groups", self.groups.len() - SHOWN));
         }
-        format!("samples {}: {} in all; {}", what.join(" / "), each(&Grouped::len), listed.join("; "))
+        format!("samples {}: {} in all; {}", what.join(" / "), each(&Dataset::len), listed.join("; "))
     }
 
     /// Steps in which the largest group is seen once.
@@ -222,14 +222,14 @@ impl FairTask {
 
     /// How many samples each group has to learn from.
     pub fn sizes(&self) -> Vec<usize> {
-        (0..self.train.groups()).map(|g| self.train.group(g).len()).collect()
+        self.train.groups().sizes()
     }
 }
 
 /// Groups that are too small to choose by.
-fn few(validation: &Grouped, names: &[String]) -> Option<String> {
-    let size = |g: usize| validation.group(g).len();
-    let few = (0..validation.groups()).filter(|g| size(*g) < TRUSTED_ROWS);
+fn few(validation: &Dataset, names: &[String]) -> Option<String> {
+    let size = |g: usize| validation.groups().rows(g).len();
+    let few = (0..validation.groups().len()).filter(|g| size(*g) < TRUSTED_ROWS);
     let list: Vec<String> = few.map(|g| format!("{} ({})", names[g], size(g))).collect();
     let what = format!("groups with fewer than {TRUSTED_ROWS} validation samples, too few to choose by");
     (!list.is_empty()).then(|| format!("{what}: {}", list.join("; ")))

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use standoff::methods::Train;
 use standoff::{Certificate, Point, Training};
-use standoff_nn::fair::{GroupGame, Grouped, Method};
+use standoff_nn::data::Dataset;
+use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
 
 use super::config::FairConfig;
@@ -24,7 +25,7 @@ pub const RESULT: &str = "result.json";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// Who decides what a group counts.
-    pub method: Method,
+    pub method: FairMethod,
     /// The regulariser of `minmax-reg`; 0 for the others.
     pub lambda: f64,
     /// Of the start and the batches.
@@ -38,7 +39,7 @@ impl Spec {
         for seed in config.seed..config.seed.saturating_add(config.seeds) {
             for &method in &config.methods {
                 match method {
-                    Method::MinmaxReg => specs.extend(lambdas.iter().map(|&lambda| Self { method, lambda, seed })),
+                    FairMethod::MinmaxReg => specs.extend(lambdas.iter().map(|&lambda| Self { method, lambda, seed })),
                     _ => specs.push(Self { method, lambda: 0.0, seed }),
                 }
             }
@@ -49,7 +50,7 @@ impl Spec {
     /// The folder of the run inside that of the experiment.
     pub fn folder(&self) -> String {
         match self.method {
-            Method::MinmaxReg => format!("minmax-reg-{}-seed-{}", self.lambda, self.seed),
+            FairMethod::MinmaxReg => format!("minmax-reg-{}-seed-{}", self.lambda, self.seed),
             method => format!("{}-seed-{}", method.name(), self.seed),
         }
     }
@@ -143,7 +144,7 @@ struct FairTraining<'a> {
 impl FairTraining<'_> {
     /// Group losses on all training data, after measuring, which has just computed them; only `cvar` has no groups.
     fn train_losses(&mut self, training: &Training<'_, GroupGame>) -> Result<Vec<f64>> {
-        if self.spec.method != Method::Cvar {
+        if self.spec.method != FairMethod::Cvar {
             return Ok(training.game().group_losses().to_vec());
         }
         self.judge.set_weights(&training.point().x)?;
@@ -191,12 +192,12 @@ impl Trainable for FairTraining<'_> {
     }
 
     fn loss_names(&self) -> Vec<String> {
-        if self.spec.method == Method::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
+        if self.spec.method == FairMethod::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
     }
 
     fn figures(&self, line: &FairMetrics) -> String {
         let largest = line.losses.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
-        let sizes = self.task.test.iter().flat_map(|test| (0..test.groups()).map(|g| test.group(g).len()));
+        let sizes = self.task.test.iter().flat_map(|test| test.groups().sizes());
         let shares = line.correct.iter().zip(sizes).filter(|(_, n)| *n > 0).map(|(c, n)| 100.0 * *c as f64 / n as f64);
         let worst = shares.min_by(f64::total_cmp).map(|share| format!("  worst group {share:.1} %"));
         format!("loss {largest:.4}{}", worst.unwrap_or_default())
@@ -239,26 +240,26 @@ impl Trainable for FairTraining<'_> {
 }
 
 /// For each group: label, prediction, and how many have both. Predictions are in the order of the groups.
-fn confusion(data: &Grouped, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
+fn confusion(data: &Dataset, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
     let mut said = predictions.iter();
     let group = |g: usize| {
         let mut counts = BTreeMap::new();
-        for (&row, &prediction) in data.group(g).iter().zip(&mut said) {
+        for (&row, &prediction) in data.groups().rows(g).iter().zip(&mut said) {
             *counts.entry((data.labels()[row as usize], prediction)).or_insert(0) += 1;
         }
         counts.into_iter().map(|((label, prediction), n)| [label.into(), prediction.into(), n]).collect()
     };
-    (0..data.groups()).map(group).collect()
+    (0..data.groups().len()).map(group).collect()
 }
 
 /// Correct answers and loss per group, and how evenly the answers fall.
-pub fn judge(engine: &Engine, data: &Grouped, outcome: &mut Outcome) -> Result<(Vec<GroupScore>, Fairness)> {
+pub fn judge(engine: &Engine, data: &Dataset, outcome: &mut Outcome) -> Result<(Vec<GroupScore>, Fairness)> {
     let batch = data.all();
     engine.pass(&batch, Loss::CrossEntropy, Ask::Values, outcome)?;
     let mut scores = Vec::new();
     let (mut labels, mut groups) = (Vec::new(), Vec::new());
-    for g in 0..data.groups() {
-        let rows = data.group(g);
+    for g in 0..data.groups().len() {
+        let rows = data.groups().rows(g);
         labels.extend(rows.iter().map(|&r| data.labels()[r as usize]));
         groups.extend(rows.iter().map(|_| g as u16));
         // An empty group has no loss.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use standoff_nn::Samples;
-use standoff_nn::data::{Preprocessing, Sheet};
+use standoff_nn::data::{Preprocessing, SampleValues, Sheet};
 
 use super::predictor::{Inputs, Predictor};
 use crate::data::find::{Found, Source, find};
@@ -13,16 +13,10 @@ use crate::data::places::Surroundings;
 use crate::files;
 use crate::number::count;
 
-#[derive(Debug, Clone, PartialEq)]
-enum Numbers {
-    Floats(Vec<f32>),
-    Bytes { data: Vec<u8>, scale: f32 },
-}
-
 /// Samples to be classified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnlabelledData {
-    numbers: Numbers,
+    values: SampleValues,
     /// What a sample is found by: `line` of a file, or `image`, counted from 0.
     pub key: &'static str,
     /// Where each sample was found.
@@ -58,10 +52,7 @@ impl UnlabelledData {
 
     /// Samples as the engine takes them.
     pub fn samples(&self) -> Samples<'_> {
-        match &self.numbers {
-            Numbers::Floats(data) => Samples::Floats(data),
-            Numbers::Bytes { data, scale } => Samples::Bytes { data, scale: *scale },
-        }
+        self.values.samples()
     }
 
     fn table(preprocessing: &Preprocessing, path: &Path) -> Result<Self> {
@@ -76,7 +67,7 @@ impl UnlabelledData {
         Ok(Self {
             key: "line",
             places: (0..sheet.len()).map(|row| sheet.line(row)).collect(),
-            numbers: Numbers::Floats(table.features),
+            values: SampleValues::Floats(table.features),
             labels: table.labels,
             groups: table.groups,
             group_names: table.group_names,
@@ -106,7 +97,7 @@ impl UnlabelledData {
         }
         let labels: Vec<u16> = if judged { known.into_iter().flatten().collect() } else { Vec::new() };
         Ok(Self {
-            numbers: Numbers::Bytes { data: places.iter().flat_map(|i| set.image(*i)).copied().collect(), scale },
+            values: SampleValues::Bytes { data: places.iter().flat_map(|i| set.image(*i)).copied().collect(), scale },
             key: "image",
             places,
             groups: labels.clone(),

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff_nn::Ramp;
 use standoff_nn::StepKind;
+use standoff_nn::data::{Batching, Order};
 use standoff_nn::interval::IntervalOptions;
-pub use standoff_nn::robust::Method;
-use standoff_nn::robust::{Attack, Batching, Objective, Options, Order, Start, Targets};
+pub use standoff_nn::robust::RobustMethod;
+use standoff_nn::robust::{Objective, Options, Start, Targets, TrainingAttack};
 
 use crate::fair::config::{BatchOrder, Optimizer};
 use crate::files;
@@ -51,7 +52,7 @@ pub struct RobustConfig {
     /// Weights to start from instead.
     pub init: Option<PathBuf>,
     /// What stands for the inner maximum.
-    pub method: Method,
+    pub method: RobustMethod,
     /// How far every pixel may move, from 0 to 1.
     pub eps: f64,
     /// Steps of the attack.
@@ -109,7 +110,7 @@ impl Default for RobustConfig {
             model: "lenet".into(),
             biases: "robust".into(),
             init: None,
-            method: Method::Paper,
+            method: RobustMethod::Paper,
             eps: 0.4,
             steps: 10,
             step_size: 0.0,
@@ -154,13 +155,13 @@ impl RobustConfig {
     }
 
     /// The experiment of a method.
-    pub fn of(method: Method) -> Result<Self> {
+    pub fn of(method: RobustMethod) -> Result<Self> {
         let (name, text) = match method {
-            Method::Paper => experiment!("paper"),
-            Method::Madry => experiment!("madry-035"),
-            Method::Trades => experiment!("trades-040"),
-            Method::Ibp => experiment!("ibp"),
-            Method::Natural => experiment!("natural"),
+            RobustMethod::Paper => experiment!("paper"),
+            RobustMethod::Madry => experiment!("madry-035"),
+            RobustMethod::Trades => experiment!("trades-040"),
+            RobustMethod::Ibp => experiment!("ibp"),
+            RobustMethod::Natural => experiment!("natural"),
         };
         Self::parse(text, name)
     }
@@ -190,11 +191,11 @@ impl RobustConfig {
         if !(0.0..=1.0).contains(&eps) {
             bail!("eps is {eps}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)");
         }
-        let natural = self.method == Method::Natural || self.method == Method::Ibp;
+        let natural = self.method == RobustMethod::Natural || self.method == RobustMethod::Ibp;
         if self.steps == 0 && !natural {
             bail!("an attack of 0 steps attacks nothing; that is the method natural");
         }
-        if self.lambda != 0.0 && self.method != Method::Paper {
+        if self.lambda != 0.0 && self.method != RobustMethod::Paper {
             bail!("lambda regularises the answers of the method paper; {} has none", self.method.name());
         }
         for (name, value) in [("lambda", self.lambda), ("warmup", self.warmup), ("ramp", self.ramp)] {
@@ -268,14 +269,14 @@ impl RobustConfig {
     pub fn options(&self, n: usize) -> Result<Option<Options>> {
         let eps = self.eps as f32;
         let (objective, attack) = match self.method {
-            Method::Paper => (Objective::Paper { targets: self.followed()? }, Attack::published(eps)),
-            Method::Madry => (Objective::Madry, Attack::madry(eps, self.steps)),
-            Method::Trades => (Objective::Trades { beta: self.beta }, Attack::trades(eps, self.steps)),
-            Method::Natural => (Objective::Natural, Attack::published(eps)),
-            Method::Ibp => return Ok(None),
+            RobustMethod::Paper => (Objective::Paper { targets: self.followed()? }, TrainingAttack::published(eps)),
+            RobustMethod::Madry => (Objective::Madry, TrainingAttack::madry(eps, self.steps)),
+            RobustMethod::Trades => (Objective::Trades { beta: self.beta }, TrainingAttack::trades(eps, self.steps)),
+            RobustMethod::Natural => (Objective::Natural, TrainingAttack::published(eps)),
+            RobustMethod::Ibp => return Ok(None),
         };
         let start = match (self.method, self.warm_steps) {
-            (Method::Paper, steps) if steps > 0 => Start::Warm { steps },
+            (RobustMethod::Paper, steps) if steps > 0 => Start::Warm { steps },
             _ => attack.start,
         };
         let kind = match self.step_kind {
@@ -284,7 +285,7 @@ impl RobustConfig {
             AttackStep::Plain => StepKind::Plain,
         };
         let size = if self.step_size > 0.0 { self.step_size as f32 } else { attack.size };
-        let attack = Attack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
+        let attack = TrainingAttack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
         Ok(Some(Options { objective, attack, batching: self.batching(), seed: self.seed }))
     }
 
@@ -343,11 +344,13 @@ mod tests {
 
     #[test]
     fn every_method_has_an_experiment_that_can_be_run() {
-        for method in [Method::Paper, Method::Madry, Method::Trades, Method::Ibp, Method::Natural] {
+        for method in
+            [RobustMethod::Paper, RobustMethod::Madry, RobustMethod::Trades, RobustMethod::Ibp, RobustMethod::Natural]
+        {
             let config = RobustConfig::of(method).expect("an experiment");
             assert_eq!(config.method, method);
             config.check().expect("it can be run");
         }
-        assert_eq!(RobustConfig::quick().expect("an experiment").method, Method::Paper);
+        assert_eq!(RobustConfig::quick().expect("an experiment").method, RobustMethod::Paper);
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use standoff_nn::robust::Labelled;
+use standoff_nn::data::Dataset;
 use standoff_nn::{Biases, Model, Weights};
 
 use super::config::RobustConfig;
@@ -16,11 +16,11 @@ use crate::files;
 #[derive(Debug)]
 pub struct RobustTask {
     /// To learn from.
-    pub train: Arc<Labelled>,
+    pub train: Arc<Dataset>,
     /// A fixed part of it, to measure on.
-    pub fixed: Arc<Labelled>,
+    pub fixed: Arc<Dataset>,
     /// To judge by; data in memory may have none.
-    pub test: Option<Labelled>,
+    pub test: Option<Dataset>,
     /// The first of those, as numbers from 0 to 1: to attack.
     pub victims: (Vec<f32>, Vec<u16>),
     /// The network.
@@ -43,9 +43,9 @@ impl RobustTask {
         let chosen = all.train.classes();
         let data = all.select(&chosen)?;
         let classes: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
-        let train = Labelled::images(&data.train, 255.0)?;
+        let train = Dataset::images(&data.train, 255.0)?;
         let train = if config.limit > 0 { train.first(config.limit)? } else { train };
-        let test = Labelled::images(&data.test, 255.0)?;
+        let test = Dataset::images(&data.test, 255.0)?;
         let warnings = found.note().into_iter().collect();
         let pixels = data.test.images.iter().map(|&byte| f32::from(byte) / 255.0);
         let task = Self::new(config, train, classes)?.with_test(config, test, pixels);
@@ -54,14 +54,14 @@ impl RobustTask {
 
     /// The same task with a test part; `pixels` are its images from 0 to 1. The first `judge_images` of them are attacked at the end.
     #[must_use]
-    pub fn with_test(self, config: &RobustConfig, test: Labelled, pixels: impl Iterator<Item = f32>) -> Self {
+    pub fn with_test(self, config: &RobustConfig, test: Dataset, pixels: impl Iterator<Item = f32>) -> Self {
         let count = config.judge_images.min(test.len());
         let victims = (pixels.take(count * test.input().size()).collect(), test.labels()[..count].to_vec());
         Self { test: Some(test), victims, ..self }
     }
 
     /// Builds the model for images in memory, of which none is kept to judge by.
-    pub fn new(config: &RobustConfig, train: Labelled, classes: Vec<String>) -> Result<Self> {
+    pub fn new(config: &RobustConfig, train: Dataset, classes: Vec<String>) -> Result<Self> {
         let file = Path::new(&config.model);
         let model = if config.model.ends_with(".toml") || file.is_file() {
             Model::from_toml(&files::description(file, "a model")?).with_context(|| format!("`{}`", file.display()))?

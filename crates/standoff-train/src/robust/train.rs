@@ -8,8 +8,9 @@ use standoff::methods::{Reply, Train};
 use standoff::{Certificate, Point, Training};
 use standoff_nn::attack::{self, Protocol, Victims, ensemble};
 use standoff_nn::certify::certify;
+use standoff_nn::data::Batching;
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
-use standoff_nn::robust::{Batching, Options, Probe, RobustGame};
+use standoff_nn::robust::{Options, Probe, RobustGame};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 
 use super::config::RobustConfig;
@@ -199,7 +200,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
 
     fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<RobustMetrics> {
         let (x, step) = (&training.point().x, training.steps());
-        let seen = self.probe.look(x, self.config.lambda)?;
+        let seen = self.probe.probe(x, self.config.lambda)?;
         let natural = self.natural(x)?;
         let c = &seen.certificate;
         Ok(RobustMetrics {
@@ -208,7 +209,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
             value: seen.value,
             x_gap: [c.x.lower, c.x.upper],
             y_gap: [c.y.lower, c.y.upper],
-            standing: Share { correct: seen.standing, total: seen.images },
+            standing: Share { correct: seen.robust, total: seen.images },
             natural,
             gradients: training.calls().gradients(),
             seconds,

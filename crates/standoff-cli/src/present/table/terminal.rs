@@ -41,18 +41,19 @@ impl Table {
             return self.text_body(width);
         }
         let turned = self.turned();
-        // The arrangement with fewer lines; turned over if both have as many.
-        let plain = self.lines(width);
-        let shown = if plain.0 == 1 || plain.1 < turned.lines(width).1 { self } else { &turned };
+        // As given if it fits; else the arrangement with fewer lines.
+        let (own, other) = (self.cost(width), turned.cost(width));
+        let shown = if (own.0, own.1) == (false, false) || own < other { self } else { &turned };
         let label = shown.label(width);
-        let blocks = shown.blocks(width).into_iter().map(|columns| shown.block(columns, label));
+        let blocks = shown.blocks(width).into_iter().map(|columns| shown.block(columns, label, width));
         blocks.collect::<Vec<_>>().join("\n")
     }
 
-    /// The number of blocks, and of lines of all blocks.
-    fn lines(&self, width: usize) -> (usize, usize) {
-        let blocks = self.blocks(width).len();
-        (blocks, blocks * (2 + self.rows.len() * self.layers.len()))
+    /// Whether a line is too wide, whether there are several blocks, and the number of lines.
+    fn cost(&self, width: usize) -> (bool, bool, usize) {
+        let (label, widths, blocks) = (self.label(width), self.widths(), self.blocks(width));
+        let wide = widths.iter().any(|column| label + column > width);
+        (wide, blocks.len() > 1, blocks.len() * (2 + self.rows.len() * self.layers.len()))
     }
 
     /// The columns of each block that fits the width.
@@ -83,7 +84,7 @@ impl Table {
         self.lengths().1.into_iter().map(|long| GAP + long).collect()
     }
 
-    fn block(&self, columns: Range<usize>, label: usize) -> String {
+    fn block(&self, columns: Range<usize>, label: usize, width: usize) -> String {
         let widths = self.widths();
         let mut out = String::new();
         let mut line = format!("{:<label$}", self.corner);
@@ -95,7 +96,7 @@ impl Table {
             // A name that is too long has a line of its own.
             let long = length(name) > label;
             if long {
-                let _ = writeln!(out, "{name}");
+                let _ = writeln!(out, "{}", wrapped(name, width));
             }
             for (layer, what) in self.layers.iter().enumerate() {
                 if layer > 0 && cells[columns.clone()].iter().all(|cell| cell.line(layer).is_empty()) {

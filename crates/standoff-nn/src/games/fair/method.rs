@@ -11,7 +11,7 @@ use crate::Error;
 /// Who decides what a group counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum FairMethod {
     /// The mean loss over all samples.
     Normal,
     /// The worst group alone: lambda = 0.
@@ -30,20 +30,20 @@ pub enum Method {
 
 /// The numbers that methods go by; each looks at its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Terms {
-    /// The regulariser of [`Method::MinmaxReg`].
+pub struct MethodParameters {
+    /// The regulariser of [`FairMethod::MinmaxReg`].
     pub lambda: f64,
     /// Whether it answers by accelerated ascent (Algorithm 3) instead of exactly.
     pub accelerated: bool,
-    /// The step of [`Method::GroupDro`].
+    /// The step of [`FairMethod::GroupDro`].
     pub dro_rate: f64,
-    /// The tilt of [`Method::Tilted`].
+    /// The tilt of [`FairMethod::Tilted`].
     pub tilt: f64,
-    /// The share of samples that [`Method::Cvar`] counts.
+    /// The share of samples that [`FairMethod::Cvar`] counts.
     pub share: f64,
 }
 
-impl Method {
+impl FairMethod {
     /// All of them, in the order in which they are listed.
     pub const ALL: [Self; 7] =
         [Self::Normal, Self::Minmax, Self::MinmaxReg, Self::GroupDro, Self::Reweight, Self::Cvar, Self::Tilted];
@@ -88,8 +88,8 @@ impl Method {
     }
 
     /// How y answers.
-    pub fn reply(self, terms: &Terms) -> Reply {
-        let &Terms { lambda, dro_rate, tilt, .. } = terms;
+    pub fn reply(self, terms: &MethodParameters) -> Reply {
+        let &MethodParameters { lambda, dro_rate, tilt, .. } = terms;
         match self {
             Self::Normal | Self::Reweight | Self::Cvar => Reply::Held,
             Self::Minmax => Reply::Exact { lambda: 0.0 },
@@ -111,7 +111,7 @@ impl Method {
     }
 
     /// The game as this method plays it.
-    pub fn game(self, game: GroupGame, terms: &Terms) -> Result<GroupGame, Error> {
+    pub fn game(self, game: GroupGame, terms: &MethodParameters) -> Result<GroupGame, Error> {
         match self {
             Self::Cvar => game.tail(terms.share),
             Self::Minmax => Ok(game.at_corners()),
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn every_name_comes_back() {
-        for method in Method::ALL {
-            assert_eq!(Method::named(method.name()), Ok(method));
+        for method in FairMethod::ALL {
+            assert_eq!(FairMethod::named(method.name()), Ok(method));
         }
-        let error = Method::named("minmax-rge").unwrap_err().to_string();
+        let error = FairMethod::named("minmax-rge").unwrap_err().to_string();
         assert!(error.contains("did you mean `minmax-reg`?") && error.contains("tilted"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use crate::Error;
 /// What stands for the inner maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum RobustMethod {
     /// The largest loss of ten targeted attacks: the paper's finite maximum.
     Paper,
     /// One attack without a target, from a random start.
@@ -21,7 +21,7 @@ pub enum Method {
     Natural,
 }
 
-impl Method {
+impl RobustMethod {
     /// All of them, in the order in which they are listed.
     pub const ALL: [Self; 5] = [Self::Paper, Self::Madry, Self::Trades, Self::Ibp, Self::Natural];
 

@@ -1,8 +1,7 @@
 //! What a robust game is made of: the objective, the attack inside it, and how a step is fed.
 
-use super::Batching;
-use crate::Ramp;
-use crate::{Error, StepKind};
+use crate::data::Batching;
+use crate::{Error, Ramp, StepKind};
 
 /// What is minimised, as a mean over the images of the batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,7 +76,7 @@ pub enum Start {
 
 /// The attack inside the objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Attack {
+pub struct TrainingAttack {
     /// How far every pixel may move.
     pub eps: f32,
     /// How many steps.
@@ -94,7 +93,7 @@ pub struct Attack {
     pub ramp: Ramp,
 }
 
-impl Attack {
+impl TrainingAttack {
     /// That of the paper's published code: 11 sign steps of a quarter of eps, from the image.
     pub const fn published(eps: f32) -> Self {
         let size = eps / 4.0;
@@ -153,7 +152,7 @@ pub struct Options {
     /// What is minimised.
     pub objective: Objective,
     /// The attack inside it.
-    pub attack: Attack,
+    pub attack: TrainingAttack,
     /// How a step is fed.
     pub batching: Batching,
     /// The seed of random starts; that of the order is in `batching`.
@@ -203,14 +202,14 @@ mod tests {
             assert!(error.contains(want), "{error}");
         };
         let objective = Objective::Paper { targets: Targets::All };
-        let good = Options { objective, attack: Attack::published(0.2), batching: Batching::Whole, seed: 1 };
+        let good = Options { objective, attack: TrainingAttack::published(0.2), batching: Batching::Whole, seed: 1 };
         assert_eq!(good.check(5), Ok(()));
-        let with = |attack: Attack| Options { attack, ..good };
+        let with = |attack: TrainingAttack| Options { attack, ..good };
         let screened = |targets| Options { objective: Objective::Paper { targets }, ..good };
-        refused(with(Attack { eps: f32::NAN, ..good.attack }), "eps is NaN");
-        refused(with(Attack { size: -1.0, ..good.attack }), "the step of the attack is -1");
-        refused(with(Attack { start: Start::Random { radius: 0.3 }, ..good.attack }), "from 0 to eps = 0.2");
-        refused(with(Attack { clip: Some((1.0, 0.0)), ..good.attack }), "want them in order");
+        refused(with(TrainingAttack { eps: f32::NAN, ..good.attack }), "eps is NaN");
+        refused(with(TrainingAttack { size: -1.0, ..good.attack }), "the step of the attack is -1");
+        refused(with(TrainingAttack { start: Start::Random { radius: 0.3 }, ..good.attack }), "from 0 to eps = 0.2");
+        refused(with(TrainingAttack { clip: Some((1.0, 0.0)), ..good.attack }), "want them in order");
         refused(screened(Targets::Top { keep: 0, after: 0 }), "want 1 to 4");
         refused(screened(Targets::Probed { keep: 5, steps: 1 }), "want 1 to 4");
         refused(screened(Targets::Probed { keep: 1, steps: 0 }), "want at least 1");

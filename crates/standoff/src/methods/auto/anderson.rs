@@ -1,5 +1,6 @@
-//! Anderson acceleration: from the last few points and their residuals, the point whose residual would be smallest if the residual were
-//! affine. On an affine game it does what GMRES does: n + m distinct eigenvalues take n + m steps, however far apart they are.
+//! Anderson acceleration: from the last few points and their residuals, computes the point whose residual would be
+//! smallest if the residual were affine. On an affine game with full memory it is equivalent to GMRES, which takes at most
+//! n + m steps for any condition number.
 //!
 //! D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12, 1965.
 
@@ -7,27 +8,27 @@ use crate::{Point, Real, ops};
 
 /// Most differences that are kept.
 const MEMORY: usize = 8;
-/// Fewer for long vectors: so many numbers in all, but at least [`LEAST`] differences.
+/// Limit of stored numbers, which reduces the memory for long vectors; at least [`LEAST`] differences are kept.
 const NUMBERS: usize = 1 << 18;
 const LEAST: usize = 4;
-/// A difference of residuals that is this close to the span of the newer ones says nothing.
+/// A difference of residuals that is this close to the span of the newer ones is ignored.
 const DEPENDENT: f64 = 1e-10;
 
-/// Differences of points and of residuals, the newest at `head`; x and y one after the other.
+/// Differences of points and of residuals, the newest at `head`; x and y are concatenated.
 pub(super) struct Anderson<R> {
     dim: usize,
     memory: usize,
     kept: u64,
     head: u64,
-    /// A point was pushed since the last reset.
+    /// True if a point was pushed since the last reset.
     some: bool,
     dz: Vec<R>,
     dr: Vec<R>,
     last_z: Vec<R>,
     last_r: Vec<R>,
-    /// Orthonormal columns of the differences of residuals.
+    /// Orthonormal basis of the differences of residuals.
     q: Vec<f64>,
-    /// The upper triangle that belongs to `q`, column by column, and the coefficients.
+    /// The upper triangle of the QR factorisation, column by column, and the coefficients.
     triangle: [[f64; MEMORY]; MEMORY],
     gamma: [f64; MEMORY],
 }
@@ -57,7 +58,7 @@ impl<R: Real> Anderson<R> {
         self.some = false;
     }
 
-    /// Keeps a point and its residual, given coordinate by coordinate.
+    /// Adds a point and its residual, given coordinate by coordinate.
     pub(super) fn push(&mut self, z: impl Fn(usize) -> f64, r: impl Fn(usize) -> f64) {
         if self.some {
             self.head = (self.head + 1) % self.memory as u64;
@@ -76,7 +77,7 @@ impl<R: Real> Anderson<R> {
         self.some = true;
     }
 
-    /// The column of the j-th newest difference.
+    /// The position of the j-th newest difference.
     fn column(&self, j: usize) -> usize {
         (self.head as usize + self.memory - j) % self.memory * self.dim
     }

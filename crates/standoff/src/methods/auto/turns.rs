@@ -1,25 +1,26 @@
-//! Which part of the default method works, for how long, and when both have failed.
+//! Schedule of the default method: which part runs, for how many gradients, and when both have failed.
 //!
-//! Let a and c be the gradients that smoothing and extragradient steps have spent. The latter have the next turn while `c < share a`, where the share
-//! depends on what was seen so far. A turn is a fixed share of all gradients, so the number of turns grows with the logarithm of the total.
+//! Let a and c be the gradients used by smoothing and by extragradient steps. The latter get the next turn while `c <
+//! share a`, where the share depends on the results so far. A turn is a fixed share of all gradients, so the number of
+//! turns grows with the logarithm of the total.
 
 use crate::method::Visitor;
 use crate::{Diagnosis, Real, StopReason};
 
-/// Gradients before the extragradient steps have their first turn.
+/// Number of gradients before the first turn of the extragradient steps.
 const HEAD_START: u64 = 200;
-/// Gradients of the shortest turn, and the share of all gradients that a longer one has.
+/// Number of gradients of the shortest turn, and share of all gradients of a longer one.
 const SHORTEST_TURN: u64 = 60;
 const TURN: f64 = 0.25;
-/// The share when the extragradient steps are ahead: their gap is at most [`LEAD`] times that of the smoothing.
+/// The share if the extragradient steps are ahead: their gap is at most [`LEAD`] times that of the smoothing.
 const AHEAD: f64 = 4.0;
 const LEAD: f64 = 0.3;
-/// The share while they are behind: in a game that looks monotone, and in one that does not.
+/// The share if they are behind: in a game that looks monotone, and in one that does not.
 const BEHIND: f64 = 0.25;
 const BEHIND_NOT_MONOTONE: f64 = 0.1;
-/// The share while smoothing is stuck in a game that is not concave in y.
+/// The share if smoothing is stuck in a game that is not concave in y.
 const STUCK: f64 = 2.0;
-/// An ended part is tried again once the other has brought the gap to this share of what it was.
+/// A part that ended is tried again once the other has reduced the gap to this share.
 const REVIVED: f64 = 0.5;
 /// Extragradient steps in a game that is not concave in y are given up after so many gradients, or twice as many as led to the best gap,
 /// without a smaller one.
@@ -53,15 +54,15 @@ struct Account {
     ended: Option<StopReason>,
 }
 
-/// The accounts of both parts, and whose turn it is.
+/// The accounts of both parts, and the part whose turn it is.
 #[derive(Debug)]
 pub(super) struct Turns {
     accounts: [Account; 2],
     at_work: AutoPart,
-    /// Gradients in all when the account at work was last charged, and at which its turn ends.
+    /// The total of gradients when the active account was last charged, and the total at which its turn ends.
     charged: u64,
     until: u64,
-    /// The smallest gap of all, and the gradients at which it was met.
+    /// The smallest gap of both parts, and the total of gradients at which it was found.
     best: f64,
     best_at: u64,
     /// The smallest gap when a part ended.
@@ -90,7 +91,7 @@ impl Turns {
         self.accounts[part as usize].gap
     }
 
-    /// Charges the part at work, whose point has this gap.
+    /// Charges the active part, whose point has this gap.
     pub(super) fn note(&mut self, gap: f64, total: u64) {
         let own = &mut self.accounts[self.at_work as usize];
         own.gradients += total - self.charged;
@@ -108,7 +109,8 @@ impl Turns {
         }
     }
 
-    /// Ends the run when smoothing has met values that contradict concavity and the extragradient steps get no further either.
+    /// Ends the run if smoothing has found values that contradict concavity and the extragradient steps make no
+    /// progress either.
     pub(super) fn give_up(&self, total: u64) -> Result<(), StopReason> {
         let why = self.accounts[AutoPart::Smoothing as usize].ended;
         let patience = PATIENCE.max(2 * self.best_at);
@@ -118,7 +120,7 @@ impl Turns {
         }
     }
 
-    /// The part that takes over, if the turn has ended and another begins.
+    /// The part that takes over if the turn has ended; `None` if the active part continues.
     pub(super) fn next(&mut self, total: u64, stuck: bool, not_monotone: bool) -> Option<AutoPart> {
         let [a, c] = self.accounts;
         let alone = match self.at_work {
@@ -149,14 +151,14 @@ impl Turns {
         changes.then_some(next)
     }
 
-    /// The part at work cannot go on: the other does, unless it has ended too.
+    /// Ends the active part; the other continues, unless it has ended too.
     pub(super) fn end_part(&mut self, reason: StopReason) -> Result<(), StopReason> {
         self.accounts[self.at_work as usize].ended = Some(reason);
         self.ended_at = self.best;
         match self.accounts.map(|a| a.ended) {
             [Some(_), Some(at_rest @ StopReason::Stalled(Diagnosis::NoProgress))] => Err(at_rest),
             [Some(not_concave @ StopReason::Stalled(Diagnosis::NotConcave)), Some(_)] => Err(not_concave),
-            // Smoothing alone cannot tell that nothing moves any more.
+            // Smoothing alone cannot detect that the point no longer moves.
             [Some(_), Some(reason)] => Err(reason),
             _ => Ok(()),
         }
@@ -220,7 +222,7 @@ mod tests {
         assert_eq!(turns.give_up(100 + PATIENCE), Ok(()));
         assert_eq!(turns.give_up(101 + PATIENCE), Err(NOT_CONCAVE));
         turns.note(0.4, 101 + PATIENCE);
-        assert_eq!(turns.give_up(101 + PATIENCE), Ok(()), "the gap fell");
+        assert_eq!(turns.give_up(101 + PATIENCE), Ok(()), "the gap decreased");
         assert!(turns.accounts[0].ended.is_none(), "smoothing is tried again");
     }
 
