@@ -17,7 +17,7 @@ use standoff_train::attack::measure::MeasuredAttack;
 use standoff_train::attack::report::{Block, ImageOutcome, Row};
 use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent};
 
-use crate::progress::{SignalPoll, option, refuse, refuse_chain};
+use crate::progress::{SignalPoll, option, refuse, train_error};
 
 /// Options of an evaluation.
 #[derive(FromPyObject)]
@@ -107,7 +107,7 @@ pub(crate) fn evaluate<'py>(
 }
 
 fn measure(engine: &Engine, images: &Images, request: &EvaluateRequest) -> PyResult<Vec<MeasuredAttack>> {
-    let protocols = request.config()?.protocols(engine.model().input()).map_err(refuse_chain)?;
+    let protocols = request.config()?.protocols(engine.model().input()).map_err(train_error)?;
     let (stop, raised) = (AtomicBool::new(false), Cell::new(None));
     let poll = RefCell::new(SignalPoll::new(request.progress.as_ref()));
     let (current, last) = (Cell::new(0), Cell::new(0.0));
@@ -132,7 +132,7 @@ fn measure(engine: &Engine, images: &Images, request: &EvaluateRequest) -> PyRes
         AttackEvaluation { engine, images, seed: request.seed, stop: &stop, deadline, observer: &observer };
     let mut all = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
-        let measured = evaluation.measure(i, protocol).map_err(refuse_chain)?;
+        let measured = evaluation.measure(i, protocol).map_err(train_error)?;
         if let Some(error) = raised.take() {
             return Err(error);
         }
@@ -217,7 +217,7 @@ fn prove(engine: &Engine, images: &Images, eps: f64) -> PyResult<Certified> {
         }
     };
     let evaluation = AttackEvaluation { engine, images, seed: 0, stop: &stop, deadline: None, observer: &observer };
-    let proof = evaluation.prove(eps).map_err(refuse_chain)?;
+    let proof = evaluation.prove(eps).map_err(train_error)?;
     if let Some(error) = raised.take() {
         return Err(error);
     }

@@ -3,19 +3,19 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff_nn::fair::{Grouped, Method};
+use standoff_nn::data::Dataset;
+use standoff_nn::fair::FairMethod;
 use standoff_nn::{Shape, Weights};
+use standoff_train::data::ARRAYS;
 use standoff_train::fair::config::FairConfig;
-use standoff_train::fair::experiment::Experiment;
 use standoff_train::fair::lambda::Lambda;
 use standoff_train::fair::results::RunResult;
 use standoff_train::fair::task::{FairData, FairTask};
 use standoff_train::fair::train::{Spec, fit};
-use standoff_train::training::folder;
 use standoff_train::training::runs::{Load, run_all};
 
-use crate::progress::{Observed, observe, refuse, refuse_chain, stopped};
-use crate::run_folder::{self, FolderOptions};
+use crate::progress::{Observed, observe, refuse, stopped, train_error};
+use crate::run_folder::FolderOptions;
 
 /// Options of a training; Python has checked names and types.
 #[derive(FromPyObject)]
@@ -43,11 +43,11 @@ impl FairOptions {
     /// The description of the training; options that Python does not have keep the defaults of `standoff fair`.
     fn config(&self) -> PyResult<FairConfig> {
         let config = FairConfig {
-            data: run_folder::ARRAYS.to_owned(),
+            data: ARRAYS.to_owned(),
             model: self.model.clone(),
             outputs: self.classes.len(),
             biases: "zero".to_owned(),
-            methods: vec![Method::named(&self.method).map_err(refuse)?],
+            methods: vec![FairMethod::named(&self.method).map_err(refuse)?],
             lambda: Lambda::Given(self.lam),
             dro_rate: self.dro_rate,
             tilt: self.tilt,
@@ -58,11 +58,11 @@ impl FairOptions {
             seed: self.seed,
             ..FairConfig::default()
         };
-        config.check().map_err(refuse_chain)?;
+        config.check().map_err(train_error)?;
         Ok(config)
     }
 
-    fn task(&self, config: &FairConfig, train: Grouped, test: Option<Grouped>) -> PyResult<FairTask> {
+    fn task(&self, config: &FairConfig, train: Dataset, test: Option<Dataset>) -> PyResult<FairTask> {
         let data = FairData {
             train,
             test,
@@ -72,8 +72,8 @@ impl FairOptions {
             preprocessing: Some(serde_json::from_str(&self.preprocessing).map_err(refuse)?),
             warnings: Vec::new(),
         };
-        let task = FairTask::new(config, data).map_err(refuse_chain)?;
-        task.check(config).map_err(refuse_chain)?;
+        let task = FairTask::new(config, data).map_err(train_error)?;
+        task.check(config).map_err(train_error)?;
         Ok(task)
     }
 }
@@ -89,10 +89,11 @@ pub(crate) struct FairRows<'py> {
 
 impl FairRows<'_> {
     /// A copy: Python may change its arrays during training.
-    fn copy(&self, groups: usize) -> PyResult<Grouped> {
+    fn copy(&self, groups: usize) -> PyResult<Dataset> {
         let (input, features) = (Shape::vector(self.x.shape()[1]), self.x.as_slice()?.to_vec());
         let labels = self.labels.as_slice()?.to_vec();
-        Grouped::floats(features, input, labels, self.groups.as_slice()?, groups).map_err(refuse)
+        let data = Dataset::floats(features, input, labels).map_err(refuse)?;
+        data.grouped(self.groups.as_slice()?, groups).map_err(refuse)
     }
 }
 
@@ -123,7 +124,7 @@ pub(crate) fn fair_train<'py>(
 }
 
 /// The network and the result of its run.
-fn trained(train: Grouped, test: Option<Grouped>, options: &FairOptions) -> PyResult<Observed<(Weights, RunResult)>> {
+fn trained(train: Dataset, test: Option<Dataset>, options: &FairOptions) -> PyResult<Observed<(Weights, RunResult)>> {
     let config = options.config()?;
     let task = options.task(&config, train, test)?;
     let run = match &options.folder {
@@ -152,13 +153,14 @@ fn in_folder(
     folder: &FolderOptions,
     options: &FairOptions,
 ) -> PyResult<Observed<(Weights, RunResult)>> {
-    let lock = folder.open(folder::FAIR, &config, FairConfig::open, |config| config.to_toml())?;
-    let experiment = Experiment { config, task, out: folder.path.clone(), threads: options.threads, lock };
+    let mut experiment = folder.open(config, task)?;
+    experiment.threads = options.threads;
     let specs = experiment.specs();
-    observe(options.progress.as_ref(), Some(folder.save_every()?), |control, observer| {
+    let run = observe(options.progress.as_ref(), Some(folder.save_every()?), |control, observer| {
         let Some(done) = experiment.train(&specs, control, observer)? else { return Ok(None) };
         let results = experiment.conclude(&specs, done)?;
         let weights = Weights::load(&folder.path.join(specs[0].folder()).join("model.safetensors"))?;
         Ok(results.runs.into_iter().next().map(|result| (weights, result)))
-    })
+    });
+    run.map(|run| run.with_notes(experiment.notes))
 }

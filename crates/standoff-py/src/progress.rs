@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use standoff::StopReason;
+use standoff_train::Error;
 use standoff_train::named::Named;
-use standoff_train::training::{Control, Diverged, Observer, Progress};
+use standoff_train::training::{Control, Observer, Progress};
 
 /// Time between two checks for signals and two reports of progress.
 const POLL_EVERY: Duration = Duration::from_millis(100);
@@ -18,9 +19,13 @@ pub(crate) fn refuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The same, with the causes of the error.
-pub(crate) fn refuse_chain(error: anyhow::Error) -> PyErr {
-    refuse(format!("{error:#}"))
+/// An error of the training library as an exception.
+pub(crate) fn train_error(error: Error) -> PyErr {
+    match error {
+        Error::Diverged(diverged) => stopped(diverged.step, diverged.why.as_deref()),
+        Error::InUse { .. } => PyRuntimeError::new_err(error.full()),
+        other => refuse(other.full()),
+    }
 }
 
 /// The option of that name.
@@ -69,6 +74,14 @@ pub(crate) struct Observed<T> {
     pub(crate) warnings: Vec<String>,
 }
 
+impl<T> Observed<T> {
+    /// The same with more warnings before those of the runs.
+    pub(crate) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.warnings.splice(..0, notes);
+        self
+    }
+}
+
 /// Reports the progress of runs to Python, and stops them when Python raises.
 struct PythonObserver<'a> {
     poll: SignalPoll<'a>,
@@ -98,7 +111,7 @@ impl Observer for PythonObserver<'_> {
 pub(crate) fn observe<T>(
     report: Option<&Py<PyAny>>,
     pause: Option<Duration>,
-    run: impl FnOnce(&Control, &mut dyn Observer) -> anyhow::Result<Option<T>>,
+    run: impl FnOnce(&Control, &mut dyn Observer) -> standoff_train::Result<Option<T>>,
 ) -> PyResult<Observed<T>> {
     let stop: Arc<AtomicBool> = Arc::default();
     let mut control = Control::new(Arc::clone(&stop));
@@ -108,10 +121,6 @@ pub(crate) fn observe<T>(
     if let Some(error) = observer.raised {
         return Err(error);
     }
-    let done = done.map_err(|error| match error.downcast_ref::<Diverged>() {
-        Some(diverged) => stopped(diverged.step, diverged.why.as_deref()),
-        None => refuse_chain(error),
-    })?;
-    let outcome = done.ok_or_else(|| PyKeyboardInterrupt::new_err("training was interrupted"))?;
+    let outcome = done.map_err(train_error)?.ok_or_else(|| PyKeyboardInterrupt::new_err("training was interrupted"))?;
     Ok(Observed { outcome, warnings: observer.warnings })
 }

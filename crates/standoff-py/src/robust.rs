@@ -4,17 +4,18 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use standoff_nn::Weights;
-use standoff_nn::robust::{Labelled, Method};
+use standoff_nn::data::Dataset;
+use standoff_nn::robust::RobustMethod;
+use standoff_train::data::ARRAYS;
 use standoff_train::robust::config::RobustConfig;
 use standoff_train::robust::results::RobustResult;
 use standoff_train::robust::task::RobustTask;
-use standoff_train::robust::train::{alone, check, fit};
-use standoff_train::training::folder;
+use standoff_train::robust::train::{check, fit};
 use standoff_train::training::runs::{Load, run_all};
 
 use crate::network::{Sides, shape};
-use crate::progress::{Observed, observe, refuse, refuse_chain};
-use crate::run_folder::{self, FolderOptions};
+use crate::progress::{Observed, observe, refuse, train_error};
+use crate::run_folder::FolderOptions;
 
 /// Options of a training; Python has checked names and types.
 #[derive(FromPyObject)]
@@ -45,9 +46,9 @@ impl RobustOptions {
     /// The description of the training; options that Python does not have keep the defaults of `standoff robust`.
     fn config(&self) -> PyResult<RobustConfig> {
         let config = RobustConfig {
-            data: run_folder::ARRAYS.to_owned(),
+            data: ARRAYS.to_owned(),
             model: self.model.clone(),
-            method: Method::named(&self.method).map_err(refuse)?,
+            method: RobustMethod::named(&self.method).map_err(refuse)?,
             eps: self.eps,
             steps: self.steps,
             step_size: self.step_size,
@@ -63,7 +64,7 @@ impl RobustOptions {
             measure_images: self.measured,
             ..RobustConfig::default()
         };
-        config.check().map_err(refuse_chain)?;
+        config.check().map_err(train_error)?;
         Ok(config)
     }
 }
@@ -79,14 +80,11 @@ pub(crate) struct RobustRows<'py> {
 
 impl RobustRows<'_> {
     /// A copy: Python may change its arrays during training.
-    fn copy(&self) -> PyResult<Labelled> {
+    fn copy(&self) -> PyResult<Dataset> {
         let (images, labels) = (self.x.as_slice()?.to_vec(), self.labels.as_slice()?.to_vec());
-        Labelled::floats(images, shape(self.sides), labels).map_err(refuse)
+        Dataset::floats(images, shape(self.sides), labels).map_err(refuse)
     }
 }
-
-/// A trained network, the result of its run, and the measured images that are classified correctly under the attack of training.
-type Trained = (Weights, RobustResult, (usize, usize));
 
 /// Trains, in memory or in a run folder, and measures on the first images.
 #[pyfunction]
@@ -97,51 +95,51 @@ pub(crate) fn robust_train<'py>(
     options: RobustOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
     let config = options.config()?;
-    let task = RobustTask::new(&config, train.copy()?, options.classes.clone()).map_err(refuse_chain)?;
+    let task = RobustTask::new(&config, train.copy()?, options.classes.clone()).map_err(train_error)?;
     let task = match test {
         Some(test) => task.with_test(&config, test.copy()?, test.x.as_slice()?.iter().copied()),
         None => task,
     };
-    check(&task, &config).map_err(refuse_chain)?;
+    check(&task, &config).map_err(train_error)?;
     let trained = py.detach(|| match &options.folder {
         None => in_memory(&task, &config, &options),
-        Some(folder) => in_folder(&task, &config, folder, &options),
+        Some(folder) => in_folder(task, config, folder, &options),
     })?;
-    let Observed { outcome: (weights, result, standing), warnings } = trained;
+    let Observed { outcome: (weights, result), warnings } = trained;
     let all = PyDict::new(py);
     all.set_item("network", weights.model.to_toml())?;
     all.set_item("parameters", PyArray1::from_vec(py, weights.parameters))?;
     all.set_item("value", result.value)?;
     all.set_item("gap", (result.x_gap, result.y_gap))?;
-    all.set_item("standing", standing)?;
+    all.set_item("standing", result.standing.map(|share| (share.correct, share.total)))?;
     all.set_item("steps", result.steps)?;
     all.set_item("warnings", warnings)?;
     Ok(all)
 }
 
-fn in_memory(task: &RobustTask, config: &RobustConfig, options: &RobustOptions) -> PyResult<Observed<Trained>> {
+fn in_memory(
+    task: &RobustTask,
+    config: &RobustConfig,
+    options: &RobustOptions,
+) -> PyResult<Observed<(Weights, RobustResult)>> {
     let load = Load { runs: 1, steps: config.steps_in_all(task.train.len()), threads: 1 };
     observe(options.progress.as_ref(), None, |control, observer| {
         let done = run_all(load, control, observer, |_, _| fit(task, config, options.threads, control))?;
-        let run = done.and_then(|mut runs| runs.pop());
-        Ok(run.map(|run| {
-            let standing = run.metrics.standing;
-            (run.weights, run.outcome, (standing.correct, standing.total))
-        }))
+        Ok(done.and_then(|mut runs| runs.pop()).map(|run| (run.weights, run.outcome)))
     })
 }
 
 fn in_folder(
-    task: &RobustTask,
-    config: &RobustConfig,
+    task: RobustTask,
+    config: RobustConfig,
     folder: &FolderOptions,
     options: &RobustOptions,
-) -> PyResult<Observed<Trained>> {
-    let _lock = folder.open(folder::ROBUST, config, RobustConfig::open, |config| config.to_toml())?;
-    observe(options.progress.as_ref(), Some(folder.save_every()?), |control, observer| {
-        let done = alone(task, config, &folder.path, options.threads, (control, observer))?;
-        let Some(result) = done else { return Ok(None) };
-        let weights = Weights::load(&folder.path.join("model.safetensors"))?;
-        Ok(Some((weights, result, (0, 0))))
-    })
+) -> PyResult<Observed<(Weights, RobustResult)>> {
+    let mut experiment = folder.open(config, task)?;
+    experiment.threads = options.threads;
+    let run = observe(options.progress.as_ref(), Some(folder.save_every()?), |control, observer| {
+        let Some(result) = experiment.train(control, observer)? else { return Ok(None) };
+        Ok(Some((Weights::load(&folder.path.join("model.safetensors"))?, result)))
+    });
+    run.map(|run| run.with_notes(experiment.notes))
 }

@@ -8,13 +8,12 @@ use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError};
 use pyo3::prelude::*;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::robust::config::RobustConfig;
-use standoff_train::training::folder::{self, FolderKind};
-use standoff_train::training::lock::{self, RunLock};
+use standoff_train::training::experiment::{Claim, Description, Experiment};
+use standoff_train::training::folder;
+use standoff_train::training::lock;
+use standoff_train::training::manifest::{self, Manifest, RunChange};
 
-use crate::progress::{refuse, refuse_chain};
-
-/// The dataset in the configuration of a run on arrays.
-pub(crate) const ARRAYS: &str = "arrays";
+use crate::progress::{refuse, train_error};
 
 /// Options of a run folder.
 #[derive(FromPyObject)]
@@ -28,21 +27,15 @@ pub(crate) struct FolderOptions {
 }
 
 impl FolderOptions {
-    /// Continues the run in the folder, or begins a new one with this configuration.
-    pub(crate) fn open<C: PartialEq>(
-        &self,
-        kind: FolderKind,
-        config: &C,
-        read: impl Fn(&Path) -> anyhow::Result<C>,
-        write: impl Fn(&C) -> anyhow::Result<String>,
-    ) -> PyResult<RunLock> {
+    /// Continues the run in the folder, or begins a new one.
+    pub(crate) fn open<C: Description>(&self, config: C, task: C::Task) -> PyResult<Experiment<C>> {
         let path = &self.path;
         if self.resume && path.join(folder::CONFIG).is_file() {
-            let (found, lock) = folder::resumed(path, read).map_err(refuse_chain)?;
-            if found != *config {
-                return Err(refuse(format!("`{}` holds a run with other options", path.display())));
+            if let Some(manifest) = Manifest::read(path).map_err(train_error)? {
+                manifest.check_configuration(C::KIND.name, &config).map_err(|change| changed(path, &change))?;
             }
-            return Ok(lock);
+            let claim = Claim::<C>::resume(path).map_err(train_error)?;
+            return claim.with(task).map_err(train_error);
         }
         if !self.overwrite && is_used(path) {
             let text = format!(
@@ -52,9 +45,7 @@ impl FolderOptions {
             );
             return Err(PyFileExistsError::new_err(text));
         }
-        let (_, lock) = folder::new(Some(path), kind, self.overwrite).map_err(refuse_chain)?;
-        folder::begin(path, &write(config).map_err(refuse_chain)?).map_err(refuse_chain)?;
-        Ok(lock)
+        Experiment::begin(config, task, Some(path), self.overwrite).map_err(train_error)
     }
 
     /// The time between checkpoints.
@@ -65,18 +56,32 @@ impl FolderOptions {
     }
 }
 
-/// True if the folder has files other than the lock of another process.
+/// The error of a run that was begun with other options.
+fn changed(path: &Path, change: &RunChange) -> PyErr {
+    let folder = path.display();
+    let RunChange::Configuration(settings) = change else {
+        return refuse(format!("`{folder}` cannot be resumed: {change}"));
+    };
+    let all: Vec<String> =
+        settings.iter().map(|c| format!("`{}` was {} and is now {}", c.key, c.begun, c.now)).collect();
+    refuse(format!(
+        "`{folder}` cannot be resumed: its options changed since it was begun: {}; give the options of the run, or name another folder",
+        all.join(", ")
+    ))
+}
+
+/// True if the folder has files that belong to a run or to the user.
 fn is_used(path: &Path) -> bool {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_name() != lock::FILE).count() > 0
+    entries.filter(|entry| entry.file_name() != lock::FILE && entry.file_name() != manifest::FILE).count() > 0
 }
 
 /// The kind of a run folder, its configuration and its manifest, as JSON.
-type Description = (&'static str, Option<String>, Option<String>);
+type FolderDescription = (&'static str, Option<String>, Option<String>);
 
 /// Describes a run folder.
 #[pyfunction]
-pub(crate) fn run_describe(folder: PathBuf) -> PyResult<Description> {
+pub(crate) fn run_describe(folder: PathBuf) -> PyResult<FolderDescription> {
     let path = folder.join(folder::CONFIG);
     if !path.is_file() {
         if folder.join(folder::ATTACK.mark).is_file() {
@@ -85,10 +90,17 @@ pub(crate) fn run_describe(folder: PathBuf) -> PyResult<Description> {
         let text = format!("`{}` is not a run folder: it has neither {} nor results", folder.display(), folder::CONFIG);
         return Err(PyFileNotFoundError::new_err(text));
     }
-    let json = |config: serde_json::Result<String>| config.map(Some).map_err(refuse);
-    if let Ok(config) = FairConfig::open(&path) {
-        return Ok(("fair", json(serde_json::to_string(&config))?, None));
-    }
-    let config = RobustConfig::open(&path).map_err(refuse_chain)?;
-    Ok(("robust", json(serde_json::to_string(&config))?, None))
+    let manifest = Manifest::read(&folder).map_err(train_error)?;
+    let is_fair = match &manifest {
+        Some(manifest) => manifest.kind == folder::FAIR.name,
+        // Folders of version 0.1 have no manifest.
+        None => FairConfig::reopen(&path).is_ok(),
+    };
+    let manifest = manifest.map(|manifest| serde_json::to_string(&manifest)).transpose().map_err(refuse)?;
+    let (kind, config) = if is_fair {
+        (folder::FAIR.name, serde_json::to_string(&FairConfig::reopen(&path).map_err(train_error)?))
+    } else {
+        (folder::ROBUST.name, serde_json::to_string(&RobustConfig::reopen(&path).map_err(train_error)?))
+    };
+    Ok((kind, Some(config.map_err(refuse)?), manifest))
 }

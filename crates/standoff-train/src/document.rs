@@ -1,6 +1,6 @@
 //! JSON documents: each begins with its format and version, and a renamed field keeps its old name for one version.
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use serde_json::{Map, Value, json};
 
 /// A kind of JSON document, as its first two fields `format` and `version` name it.
@@ -48,6 +48,8 @@ pub const FAIR: DocumentFormat = first("standoff-fair");
 pub const ROBUST: DocumentFormat = first("standoff-robust");
 /// Result of `standoff attack --json`, and `results.json` of its folder.
 pub const ATTACK: DocumentFormat = first("standoff-attack");
+/// `manifest.json` of a run folder.
+pub const RUN: DocumentFormat = first("standoff-run");
 /// Result of `standoff predict --json`.
 pub const PREDICT: DocumentFormat = first("standoff-predict");
 /// Result of `standoff reproduce --json`.
@@ -77,18 +79,19 @@ impl DocumentFormat {
         match document.get("format") {
             None => {}
             Some(name) if name == self.name => {}
-            Some(other) => bail!("its format is {other}, `{}` is needed", self.name),
+            Some(other) => refuse!(Document, "its format is {other}, `{}` is needed", self.name),
         }
         match document.get("version") {
             None => Ok(()),
             Some(found) => match found.as_u64() {
                 Some(version) if version <= u64::from(self.version) => Ok(()),
-                Some(version) => bail!(
+                Some(version) => refuse!(
+                    Document,
                     "its version of `{}` is {version}, this program reads versions up to {}; use a newer standoff",
                     self.name,
                     self.version
                 ),
-                None => bail!("its version is {found}, a whole number is needed"),
+                None => refuse!(Document, "its version is {found}, a whole number is needed"),
             },
         }
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use crate::error::{Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::input;
 use standoff_nn::model::weights::write_atomically;
@@ -37,20 +37,20 @@ fn text_within(path: &Path, what: &str, limit: u64, hint: &str) -> Result<String
         drain(io::stdin().lock(), "standard input", limit, hint)?
     } else {
         input::read(path, limit).map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge => anyhow!("{} {error}{hint}", name(path)),
+            ErrorKind::FileTooLarge => error!(File, "{} {error}{hint}", name(path)),
             _ => unread(path, &error),
         })?
     };
     let shown = name(path);
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        anyhow!("{shown} is not text: byte {at} is not UTF-8; {what} is a text file")
+        error!(File, "{shown} is not text: byte {at} is not UTF-8; {what} is a text file")
     })?;
     if let Some(at) = text.bytes().position(|b| b == 0) {
-        bail!("{shown} is not text: byte {at} is zero; {what} is a text file");
+        refuse!(File, "{shown} is not text: byte {at} is zero; {what} is a text file");
     }
     if text.trim().is_empty() {
-        bail!("{shown} is empty; {what} was expected");
+        refuse!(File, "{shown} is empty; {what} was expected");
     }
     Ok(text)
 }
@@ -76,12 +76,12 @@ pub fn open_numbers(path: &Path) -> Result<impl Read + use<>> {
 }
 
 /// The error of a file that was not read, for the user.
-pub fn unread(path: &Path, error: &io::Error) -> anyhow::Error {
+pub fn unread(path: &Path, error: &io::Error) -> Error {
     let shown = name(path);
     match error.kind() {
-        ErrorKind::NotFound => anyhow!("no file {shown}{}", suggestion(path)),
-        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => anyhow!("{shown} {error}"),
-        _ => anyhow!("cannot read {shown}: {}", plain(error)),
+        ErrorKind::NotFound => error!(File, "no file {shown}{}", suggestion(path)),
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error!(File, "{shown} {error}"),
+        _ => error!(File, "cannot read {shown}: {}", plain(error)),
     }
 }
 
@@ -91,9 +91,9 @@ fn drain(source: impl Read, shown: &str, limit: u64, hint: &str) -> Result<Vec<u
     source
         .take(limit + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| anyhow!("cannot read {shown}: {}", plain(&error)))?;
+        .map_err(|error| error!(File, "cannot read {shown}: {}", plain(&error)))?;
     if bytes.len() as u64 > limit {
-        bail!("{shown} is larger than {} MB{hint}", limit >> 20);
+        refuse!(File, "{shown} is larger than {} MB{hint}", limit >> 20);
     }
     Ok(bytes)
 }
@@ -102,7 +102,7 @@ fn drain(source: impl Read, shown: &str, limit: u64, hint: &str) -> Result<Vec<u
 pub fn writable(path: &Path) -> Result<()> {
     let is_new = !path.exists();
     let opened = File::options().append(true).create(true).open(path);
-    opened.map(drop).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))?;
+    opened.map(drop).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))?;
     if is_new {
         // A file that cannot be removed is written over later.
         std::fs::remove_file(path).ok();
@@ -117,12 +117,12 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
 
 /// Writes a whole file.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+    std::fs::write(path, text).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))
 }
 
 /// Writes a whole file: the old one, if any, stays whole until the new one is.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_atomically(path, bytes).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+    write_atomically(path, bytes).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))
 }
 
 /// A field of a CSV file: quoted when it must be. Spreadsheets take text that begins with `=`, `+`, `-` or `@` for a formula, so it gets

@@ -108,6 +108,11 @@ pub fn duration(seconds: f64) -> String {
     format!("{} {unit}", rounded.parse().map_or(rounded, count))
 }
 
+/// Bytes as hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

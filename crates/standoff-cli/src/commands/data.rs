@@ -173,7 +173,7 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
                 screen.note("with --label COLUMN, and --group COLUMNS if you like, the groups are shown too");
                 return Ok(Exit::Done);
             }
-            let data = asked.prepare(&sheet, table.validation_split, seed)?;
+            let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), seed)?;
             screen.result(&format!("{columns}\n{}", show::groups(&data).terminal(screen.width())))?;
             for warning in &data.warnings {
                 screen.warn(warning);
@@ -212,7 +212,7 @@ fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
             Some(known) => {
                 let copies = copies(known, around);
                 if copies.is_empty() {
-                    return Err(absent(known, around));
+                    return Err(absent(known, around).into());
                 }
                 found.extend(copies);
             }

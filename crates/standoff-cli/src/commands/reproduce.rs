@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 
 use crate::present::screen::{NAME, Screen, paint};
-use crate::reproduce::{self, ITEMS, Wish, chosen};
+use crate::reproduce::{self, ITEMS, ReproduceRequest, chosen};
 use crate::{Exit, interrupt, parse};
 
 const AFTER: &str = "\
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ReproduceArgs, screen: &mut Screen) -> Result<Exit> {
             bail!("--{name} is 0; want at least 1");
         }
     }
-    let wish = Wish {
+    let request = ReproduceRequest {
         items: chosen(&args.what)?,
         seeds: args.seeds,
         budget: args.budget,
@@ -79,5 +79,5 @@ pub(crate) fn run(args: &ReproduceArgs, screen: &mut Screen) -> Result<Exit> {
         threads: args.threads,
         json: args.json,
     };
-    reproduce::run(&wish, &interrupt::flag()?, screen)
+    reproduce::run(&request, &interrupt::flag()?, screen)
 }

@@ -145,6 +145,7 @@ pub(crate) fn folders() -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use standoff_train::training::Description as _;
     use standoff_train::{fair, robust};
 
     #[test]

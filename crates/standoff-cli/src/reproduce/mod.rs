@@ -4,12 +4,12 @@ mod fair;
 pub(crate) mod items;
 mod robust;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::{Map, Value};
 
 use crate::files;
@@ -20,9 +20,9 @@ pub(crate) use items::{ITEMS, Item, chosen};
 use standoff_train::document;
 use standoff_train::training::Control;
 
-/// What is wished for.
+/// The tables and figures to make, and how.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct ReproduceRequest {
     pub(crate) items: Vec<&'static Item>,
     pub(crate) seeds: u64,
     pub(crate) budget: Option<Duration>,
@@ -45,7 +45,7 @@ struct Made {
 
 /// What the parts of an item share.
 struct Bench<'a> {
-    wish: &'a Wish,
+    request: &'a ReproduceRequest,
     item: &'a Item,
     stop: &'a Arc<AtomicBool>,
     deadline: Option<Instant>,
@@ -65,12 +65,12 @@ impl Bench<'_> {
     }
 
     fn folder(&self, name: &str) -> PathBuf {
-        self.wish.out.join(name)
+        self.request.out.join(name)
     }
 
     /// What stands before the configuration's own title where it is not run as it is.
     fn title(&self, title: &str) -> String {
-        match self.wish.shorten {
+        match self.request.shorten {
             1 => title.to_owned(),
             n => format!("shortened to 1/{n}, only to see it run: {title}"),
         }
@@ -78,25 +78,25 @@ impl Bench<'_> {
 }
 
 /// Runs what the items need, as far as the time goes; then tables and the report.
-pub(crate) fn run(wish: &Wish, stop: &Arc<AtomicBool>, screen: &mut Screen) -> Result<Exit> {
-    std::fs::create_dir_all(&wish.out)
-        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&wish.out), files::plain(&e)))?;
+pub(crate) fn run(request: &ReproduceRequest, stop: &Arc<AtomicBool>, screen: &mut Screen) -> Result<Exit> {
+    std::fs::create_dir_all(&request.out)
+        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&request.out), files::plain(&e)))?;
     let begun = Instant::now();
     let (mut left, mut all) = (Vec::new(), Map::new());
-    for (i, item) in wish.items.iter().enumerate() {
+    for (i, item) in request.items.iter().enumerate() {
         // Who comes later finds its share of the time untouched.
         let share = |budget: Duration| {
             let rest = budget.saturating_sub(begun.elapsed());
-            Instant::now() + rest / u32::try_from(wish.items.len() - i).unwrap_or(u32::MAX)
+            Instant::now() + rest / u32::try_from(request.items.len() - i).unwrap_or(u32::MAX)
         };
-        let bench = Bench { wish, item, stop, deadline: wish.budget.map(share) };
+        let bench = Bench { request, item, stop, deadline: request.budget.map(share) };
         screen.note(&format!("{}: {}", item.name, item.about));
         let made = match &item.recipe {
             Recipe::Fair { experiment, figure } => fair::make(&bench, *experiment, figure, screen)?,
             Recipe::Robust { rows } => robust::make(&bench, rows, screen)?,
         };
-        files::replace(&wish.out.join(format!("{}.md", item.name)), made.markdown.as_bytes())?;
-        if wish.json {
+        files::replace(&request.out.join(format!("{}.md", item.name)), made.markdown.as_bytes())?;
+        if request.json {
             all.insert(item.name.to_owned(), made.json);
         } else {
             let gap = if i == 0 { "" } else { "\n" };
@@ -104,35 +104,37 @@ pub(crate) fn run(wish: &Wish, stop: &Arc<AtomicBool>, screen: &mut Screen) -> R
         }
         left.extend(made.left.iter().map(|what| format!("{}: {what}", item.name)));
         if stop.load(Ordering::Relaxed) {
-            left.extend(wish.items[i + 1..].iter().map(|item| format!("{}: all of it", item.name)));
+            left.extend(request.items[i + 1..].iter().map(|item| format!("{}: all of it", item.name)));
             break;
         }
     }
-    if wish.json {
+    if request.json {
         screen.result(&format!("{:#}\n", document::REPRODUCE.stamp(Value::Object(all))))?;
     }
-    report(wish, screen)?;
+    report(request, screen)?;
     Ok(end(&left, stop, screen))
 }
 
 /// The page of everything that is in the folder.
-fn report(wish: &Wish, screen: &mut Screen) -> Result<()> {
-    let folders: Vec<PathBuf> = items::folders().map(|name| wish.out.join(name)).filter(|path| path.is_dir()).collect();
+fn report(request: &ReproduceRequest, screen: &mut Screen) -> Result<()> {
+    let folders: Vec<PathBuf> =
+        items::folders().map(|name| request.out.join(name)).filter(|path| path.is_dir()).collect();
     if folders.is_empty() {
         return Ok(());
     }
     let page = report_page::make(&folders, Some("The paper's tables, reproduced"))?;
-    let path = wish.out.join("report.html");
+    let path = request.out.join("report.html");
     files::replace(&path, page.html.as_bytes())?;
     page.notes.iter().for_each(|note| screen.warn(note));
-    screen.note(&format!("the tables are also in {}, the report is {}", tables(wish), files::name(&path)));
+    screen.note(&format!("the tables are also in {}, the report is {}", tables(request), files::name(&path)));
     Ok(())
 }
 
-fn tables(wish: &Wish) -> String {
-    wish.items
+fn tables(request: &ReproduceRequest) -> String {
+    request
+        .items
         .iter()
-        .map(|item| files::name(&wish.out.join(format!("{}.md", item.name))))
+        .map(|item| files::name(&request.out.join(format!("{}.md", item.name))))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -147,15 +149,4 @@ fn end(left: &[String], stop: &AtomicBool, screen: &mut Screen) -> Exit {
     screen.note(&format!("{why}; the same command goes on where it is. Left:"));
     left.iter().for_each(|what| screen.note(&format!("  {what}")));
     if interrupted { Exit::Interrupted } else { Exit::Unmet }
-}
-
-/// The configuration in a folder of an earlier time must be that of now, but for how many seeds there are.
-fn same<C: PartialEq>(folder: &Path, old: &C, new: &C) -> Result<()> {
-    if old != new {
-        bail!(
-            "{} holds another experiment than this command makes (another version, or --shorten); name another folder with --out",
-            files::name(folder)
-        );
-    }
-    Ok(())
 }

@@ -28,6 +28,7 @@ mod readme;
 mod report;
 mod report_browser;
 mod reproduce;
+mod resume;
 mod robust;
 mod signals;
 mod solve;

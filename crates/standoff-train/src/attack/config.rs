@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use standoff_nn::Shape;
 use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 
@@ -95,7 +95,7 @@ impl AttackConfig {
         let mut all = Vec::new();
         for (i, &eps) in self.eps.iter().enumerate() {
             if self.eps[..i].contains(&eps) {
-                bail!("eps {eps} is given twice");
+                refuse!(Setting, "eps {eps} is given twice");
             }
             all.push(Request { eps, paper, attacks, norm, grid, chain }.protocol(images)?);
         }

@@ -1,6 +1,6 @@
 //! The images that are attacked: part of a dataset, as pixels from 0 to 1, each with the output that it should give.
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
@@ -97,7 +97,7 @@ impl Part {
         places.retain(|i| output[usize::from(set.labels[*i])].is_some());
         if places.is_empty() {
             let known = network.classes.as_deref().unwrap_or_default().join(", ");
-            bail!("no image of {} is of a class that the model knows ({known})", files::name(&found.folder));
+            refuse!(Data, "no image of {} is of a class that the model knows ({known})", files::name(&found.folder));
         }
         if places.len() < all {
             let (left, all) = (count((all - places.len()) as u64), count(all as u64));
@@ -140,7 +140,8 @@ fn check_labels(model: &Model, set: &ImageSet, places: &[usize], output: &[Optio
     for i in places {
         let class = set.labels[*i];
         if output[usize::from(class)].is_some_and(|o| usize::from(o) >= outputs) {
-            bail!(
+            refuse!(
+                Data,
                 "image {i} is of class {class}, the model has {} (0 to {}); choose others with --classes",
                 plural(outputs as u64, "output"),
                 outputs - 1

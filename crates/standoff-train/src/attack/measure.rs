@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::Result;
+use crate::error::Result;
 use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};

@@ -4,13 +4,13 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Error, Result, error};
 use sha2::{Digest, Sha256};
 use standoff_nn::model::weights::recognise::{Candidate, is_foreign};
-use standoff_nn::{Error, Model, Shape, Weights};
+use standoff_nn::{Model, Shape, Weights};
 
-use super::proof_file::hexadecimal;
-use crate::files;
+use crate::number::hexadecimal;
+use crate::{files, model_file};
 
 /// A network for pixels from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,12 +33,15 @@ impl Network {
     /// Reads a file for images of a shape. `named` is a preset or the file of a model, for weights that do not describe theirs.
     pub fn load(path: &Path, named: Option<&str>, images: Shape) -> Result<Self> {
         let bytes = files::tensors(path)?;
-        let wrong = |error: anyhow::Error| anyhow!("the model {} cannot be used: {error:#}", files::name(path));
+        let wrong = |error: Error| error!(Model, "the model {} cannot be used: {}", files::name(path), error.full());
         Self::from_bytes(&bytes, named, images).map_err(wrong)
     }
 
     fn from_bytes(bytes: &[u8], named: Option<&str>, images: Shape) -> Result<Self> {
-        let make = |outputs: usize| candidate(named.unwrap_or_default(), images, outputs);
+        let make = |outputs: usize| {
+            let model = model_file::open(named.unwrap_or_default(), images, outputs);
+            model.map_err(|e| standoff_nn::Error::Mismatch(e.full()))
+        };
         let mut weights = Weights::recognise(bytes, images, named.map(|_| &make as &Candidate<'_>))?;
         let (mut notes, before) = (Vec::new(), weights.parameters.clone());
         if !weights.for_pixels()? {
@@ -60,16 +63,6 @@ impl Network {
             unprovable,
         })
     }
-}
-
-/// A network by the name of its preset, or from its file.
-fn candidate(name: &str, images: Shape, outputs: usize) -> Result<Model, Error> {
-    let file = Path::new(name);
-    if name.ends_with(".toml") || file.is_file() {
-        let text = files::description(file, "a model").map_err(|e| Error::Mismatch(format!("{e:#}")))?;
-        return Model::from_toml(&text).map_err(|e| Error::Mismatch(format!("{}: {e}", files::name(file))));
-    }
-    Model::preset(name, images, outputs)
 }
 
 #[cfg(test)]
@@ -108,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_network_that_does_not_fit_is_refused_with_the_reason() {
-        let refused = |file: &[u8], named| format!("{:#}", Network::from_bytes(file, named, IMAGES).unwrap_err());
+        let refused = |file: &[u8], named| Network::from_bytes(file, named, IMAGES).unwrap_err().full();
         let model = Model::preset("mlp", IMAGES, 10).unwrap();
         let mut weights = model.initialise(Biases::Zero, 1);
         let file = bare(&model, &weights);

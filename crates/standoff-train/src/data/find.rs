@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::data::{ImageData, ImageSet, sha256};
 use standoff_nn::input;
@@ -36,7 +36,7 @@ pub struct Found {
 pub fn find_images(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Found> {
     match search(named, usual, around, "or a folder with IDX files")? {
         Source::Images(found) => Ok(found),
-        Source::Table(path) => bail!("{} is a table; attacks are on images", files::name(&path)),
+        Source::Table(path) => refuse!(Data, "{} is a table; attacks are on images", files::name(&path)),
     }
 }
 
@@ -64,7 +64,7 @@ fn search(named: Option<&str>, usual: &'static Known, around: &Surroundings, tak
     let names = KNOWN.map(|k| k.name);
     let hint = nearest(text, names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.map(|name| format!("`{name}`")).join(" or ");
-    bail!("there is no dataset, folder or file `{text}`{hint} (--data takes {names}, {takes})")
+    refuse!(Data, "there is no dataset, folder or file `{text}`{hint} (--data takes {names}, {takes})")
 }
 
 /// Every copy of a dataset, the best first: more complete editions before others, then in the order of the places.
@@ -94,9 +94,10 @@ fn by_name(known: &'static Known, around: &Surroundings) -> Result<Found> {
 }
 
 /// The dataset is nowhere: every place, and what to do.
-pub fn absent(known: &Known, around: &Surroundings) -> anyhow::Error {
+pub fn absent(known: &Known, around: &Surroundings) -> Error {
     let folders: Vec<&str> = known.editions.iter().flat_map(|e| e.folders).copied().collect();
-    anyhow!(
+    error!(
+        Data,
         "no {} was found. Looked for a folder {} with the files {}, ... (plain or .gz) in:\n{}\n\
          What to do: `standoff data fetch {}` downloads it; or run inside a clone of the repository, which has it in `data/`; \
          or name its folder with --data FOLDER",
@@ -120,9 +121,10 @@ fn in_folder(path: &Path, usual: &'static Known) -> Result<Found> {
     }
     let missing: Vec<&str> = FILES.into_iter().filter(|name| file(path, name).is_none()).collect();
     if missing.len() < FILES.len() {
-        bail!("the folder {} lacks {} (plain or .gz)", files::name(path), missing.join(" and "));
+        refuse!(Data, "the folder {} lacks {} (plain or .gz)", files::name(path), missing.join(" and "));
     }
-    bail!(
+    refuse!(
+        Data,
         "the folder {} has neither the files {} (plain or .gz) nor a folder `{}` with them",
         files::name(path),
         FILES.join(", "),
@@ -135,7 +137,7 @@ fn of_file(path: &Path, usual: &'static Known) -> Result<Source> {
     let mut head = Vec::new();
     let open = input::open(path).map_err(|error| files::unread(path, &error))?;
     // Gzip need not be valid to be recognised: the reader says what is wrong with it.
-    open.take(4).read_to_end(&mut head).with_context(|| format!("cannot read {}", files::name(path)))?;
+    open.take(4).read_to_end(&mut head).at(|| format!("cannot read {}", files::name(path)))?;
     let idx = head.starts_with(&[0, 0]) || (head.starts_with(&[0x1f, 0x8b]) && named_as_idx(path));
     if !idx {
         return Ok(Source::Table(path.to_owned()));
@@ -166,11 +168,11 @@ impl Found {
     pub fn load(&self, classes: Option<&[u8]>) -> Result<ImageData> {
         let [images, labels, test_images, test_labels] = &self.files;
         let all = ImageData::new(ImageSet::open(images, labels)?, ImageSet::open(test_images, test_labels)?)
-            .with_context(|| format!("in the folder {}", files::name(&self.folder)))?;
+            .at(|| format!("in the folder {}", files::name(&self.folder)))?;
         let Some(classes) = classes else { return Ok(all) };
         all.select(classes).map_err(|error| match self.note() {
-            Some(note) => anyhow!("{error}; {note}"),
-            None => anyhow!("{error}, in the folder {}", files::name(&self.folder)),
+            Some(note) => error!(Data, "{error}; {note}"),
+            None => error!(Data, "{error}, in the folder {}", files::name(&self.folder)),
         })
     }
 
@@ -193,7 +195,11 @@ impl Found {
     /// The class of a name, in upper or lower case; the part before a slash is enough (`T-shirt`).
     pub fn class_named(&self, name: &str) -> Result<u8> {
         let Some((known, _)) = self.known else {
-            bail!("the classes in {} have no names; give the number instead of `{name}`", files::name(&self.folder));
+            refuse!(
+                Data,
+                "the classes in {} have no names; give the number instead of `{name}`",
+                files::name(&self.folder)
+            );
         };
         let is = |class: &&str| {
             class.eq_ignore_ascii_case(name) || class.split('/').next().is_some_and(|c| c.eq_ignore_ascii_case(name))
@@ -202,7 +208,7 @@ impl Found {
             Some(class) => Ok(class as u8),
             None => {
                 let hint = nearest(name, known.classes).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-                bail!("`{}` has no class `{name}`{hint} (it has: {})", known.name, known.classes.join(", "))
+                refuse!(Data, "`{}` has no class `{name}`{hint} (it has: {})", known.name, known.classes.join(", "))
             }
         }
     }

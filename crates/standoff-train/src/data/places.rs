@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use crate::error::{Result, error};
 
 /// Debian's packages of datasets.
 const SYSTEM: &str = "/usr/share/datasets";
@@ -74,7 +74,8 @@ impl Surroundings {
     /// Where downloads go: `STANDOFF_DATA` if it is set, else the cache.
     pub fn target(&self) -> Result<PathBuf> {
         self.chosen.clone().or_else(|| self.cache.clone()).ok_or_else(|| {
-            anyhow!(
+            error!(
+                Data,
                 "there is no folder for downloads: neither STANDOFF_DATA nor HOME is set; name one with --to FOLDER"
             )
         })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Result, error};
 use serde::{Deserialize, Serialize};
 use standoff_nn::data::{Sheet, TableData, TableOptions};
 
@@ -47,7 +47,10 @@ impl Columns {
     pub fn prepare(&self, sheet: &Sheet, validation: f64, seed: u64) -> Result<TableData> {
         if self.label.is_empty() {
             let columns = sheet.listed();
-            return Err(anyhow!("which column is to be predicted? Name it with --label COLUMN (there are: {columns})"));
+            return Err(error!(
+                Data,
+                "which column is to be predicted? Name it with --label COLUMN (there are: {columns})"
+            ));
         }
         let options = TableOptions {
             label: self.label.clone(),

@@ -142,7 +142,7 @@ fn other_files_are_tables() {
 fn what_is_not_there_is_explained() {
     let (_keep, at) = scratch();
     let around = Surroundings { cache: Some(at("cache")), system: Some(at("system")), ..Surroundings::default() };
-    let refusal = |named: Option<&str>| format!("{:#}", find(named, &FASHION, &around).expect_err("a refusal"));
+    let refusal = |named: Option<&str>| find(named, &FASHION, &around).expect_err("a refusal").full();
     let message = refusal(None);
     for word in ["no Fashion-MNIST", "`fashion-tops`", "STANDOFF_DATA", "data fetch fashion", "--data FOLDER"] {
         assert!(message.contains(word), "no `{word}` in {message}");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Result, error};
 use serde::{Deserialize, Serialize};
 use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
@@ -40,8 +40,10 @@ pub struct Choice {
 impl Choice {
     /// Judges every candidate's models, which lie in the folders of their runs, by the validation part.
     pub fn make(task: &FairTask, specs: &[Spec], out: &Path) -> Result<Self> {
-        let data =
-            task.validation.as_ref().ok_or_else(|| anyhow!("there is no validation part to choose lambda by"))?;
+        let data = task
+            .validation
+            .as_ref()
+            .ok_or_else(|| error!(Setting, "there is no validation part to choose lambda by"))?;
         let mut engine = Engine::new(&task.model, 0)?;
         let mut outcome = Outcome::default();
         let mut found: Vec<(f64, Vec<[f64; 2]>)> = Vec::new();
@@ -59,7 +61,8 @@ impl Choice {
             .iter()
             .map(|(lambda, seeds)| Tried { lambda: *lambda, worst: mean(seeds, 0), average: mean(seeds, 1) })
             .collect();
-        let lambda = best(&tried).ok_or_else(|| anyhow!("there is no candidate for lambda that can be judged"))?.lambda;
+        let lambda =
+            best(&tried).ok_or_else(|| error!(Setting, "there is no candidate for lambda that can be judged"))?.lambda;
         Ok(Self { lambda, samples: data.len(), tried })
     }
 

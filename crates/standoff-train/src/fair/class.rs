@@ -60,6 +60,7 @@ impl NumberOrText for Class {
 mod tests {
     use super::super::config::FairConfig;
     use super::*;
+    use crate::training::Description as _;
 
     #[test]
     fn classes_are_numbers_or_names_in_a_configuration() {

@@ -1,37 +1,18 @@
 //! An experiment of `standoff fair`: its runs, and what they leave behind together.
 
-use std::path::PathBuf;
-
-use anyhow::Result;
+use crate::error::Result;
 use standoff_nn::data::Dataset;
 
 use super::choice::Choice;
 use super::config::FairConfig;
 use super::lambda::Lambda;
 use super::results::{Results, RunResult};
-use super::task::FairTask;
 use super::train::{self, Spec};
-use crate::training::lock::RunLock;
 use crate::training::run::result;
 use crate::training::runs::{self, Load};
-use crate::training::{Control, Observer};
+use crate::training::{Control, Experiment, Observer};
 
-/// What is trained, and where it is kept.
-#[derive(Debug)]
-pub struct Experiment {
-    /// Its description.
-    pub config: FairConfig,
-    /// Its data and model.
-    pub task: FairTask,
-    /// Its folder.
-    pub out: PathBuf,
-    /// Threads; 0 for all.
-    pub threads: usize,
-    /// Held as long as the folder may be written.
-    pub lock: RunLock,
-}
-
-impl Experiment {
+impl Experiment<FairConfig> {
     /// Every run of the configuration.
     pub fn specs(&self) -> Vec<Spec> {
         Spec::all(&self.config, &self.config.sweep())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Error, Result, error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::number_or_text::{self, NumberOrText};
@@ -33,19 +33,23 @@ impl fmt::Display for Lambda {
 }
 
 impl FromStr for Lambda {
-    type Err = anyhow::Error;
+    type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         match text.trim() {
             AUTO => Ok(Self::Auto),
-            number => number.parse().map(Self::Given).map_err(|_| anyhow!("`{number}` is neither a number nor `auto`")),
+            number => number
+                .parse()
+                .map(Self::Given)
+                .map_err(|_| error!(Setting, "`{number}` is neither a number nor `auto`")),
         }
     }
 }
 
 /// What `--lambda` says: one; several, to compare; or `auto`, with what it is to choose among if that is given.
 pub fn read(text: &str) -> Result<(Lambda, Vec<f64>)> {
-    let wrong = |why: &dyn fmt::Display| anyhow!("--lambda {text}: {why}; want a number, a list of numbers, or auto");
+    let wrong =
+        |why: &dyn fmt::Display| error!(Setting, "--lambda {text}: {why}; want a number, a list of numbers, or auto");
     let given: Vec<Lambda> = text.split(',').map(|part| part.parse().map_err(|e| wrong(&e))).collect::<Result<_>>()?;
     let (first, rest) = given.split_first().ok_or_else(|| wrong(&"it is empty"))?;
     let listed = if *first == Lambda::Auto { rest } else { &given };
@@ -93,6 +97,7 @@ impl NumberOrText for Lambda {
 mod tests {
     use super::super::config::FairConfig;
     use super::*;
+    use crate::training::Description as _;
 
     #[test]
     fn a_number_or_auto_goes_through_the_configuration_and_nothing_else_does() {

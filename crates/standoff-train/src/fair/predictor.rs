@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Result, error, refuse};
 use standoff_nn::data::Preprocessing;
 use standoff_nn::model::weights::Metadata;
 pub use standoff_nn::model::weights::recognise::image_metadata;
@@ -49,7 +49,7 @@ pub struct Predictor {
 
 /// What is saved with the weights of a model of tables, so that it can predict.
 pub fn table_metadata(preprocessing: &Preprocessing) -> Result<Metadata> {
-    let text = serde_json::to_string(preprocessing).context("the preprocessing cannot be written")?;
+    let text = serde_json::to_string(preprocessing).at(|| "the preprocessing cannot be written")?;
     Ok(Metadata::from([(PREPROCESSING.to_owned(), text)]))
 }
 
@@ -64,12 +64,13 @@ impl Inputs {
 
     fn read(metadata: &Metadata) -> Result<Self> {
         if let Some(text) = metadata.get(PREPROCESSING) {
-            let read: Preprocessing = serde_json::from_str(text).with_context(|| format!("`{PREPROCESSING}`"))?;
+            let read: Preprocessing = serde_json::from_str(text).at(|| format!("`{PREPROCESSING}`"))?;
             read.check()?;
             return Ok(Self::Table(read));
         }
         let Some((name, names)) = metadata.get(SCALE).zip(metadata.get(CLASSES)) else {
-            bail!(
+            refuse!(
+                Model,
                 "it does not say how its inputs were prepared: its metadata has neither `{PREPROCESSING}` nor \
                  `{SCALE}` and `{CLASSES}`; use a model that `standoff fair` wrote"
             );
@@ -81,11 +82,11 @@ impl Inputs {
     fn check(&self, model: &Model) -> Result<()> {
         let (classes, outputs) = (self.classes().len(), model.outputs());
         if classes > outputs {
-            bail!("it names {classes} classes, its network has {outputs} outputs");
+            refuse!(Model, "it names {classes} classes, its network has {outputs} outputs");
         }
         match self {
             Self::Table(p) if p.width() != model.input().size() => {
-                bail!("its preprocessing makes {} features, its network takes {}", p.width(), model.input())
+                refuse!(Model, "its preprocessing makes {} features, its network takes {}", p.width(), model.input())
             }
             _ => Ok(()),
         }
@@ -96,12 +97,14 @@ impl Predictor {
     /// Reads a model that `standoff fair` wrote.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::tensors(path)?;
-        Self::from_bytes(&bytes).map_err(|error| anyhow!("the model {} cannot be used: {error:#}", files::name(path)))
+        Self::from_bytes(&bytes)
+            .map_err(|e| error!(Model, "the model {} cannot be used: {}", files::name(path), e.full()))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if is_foreign(bytes) {
-            bail!(
+            refuse!(
+                Model,
                 "its metadata has no `{MODEL}`: it was not written by standoff; use a model that `standoff fair` wrote"
             );
         }
@@ -127,7 +130,7 @@ impl Predictor {
         let mut probabilities = vec![0.0; rows * width];
         let mut labels = vec![0; rows];
         for output in 0..width {
-            labels.fill(u16::try_from(output).context("too many outputs")?);
+            labels.fill(u16::try_from(output).map_err(|_| error!(Model, "too many outputs"))?);
             let batch = Batch { samples, labels: &labels, rows: None, ends: &[rows], weights: None };
             self.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut outcome)?;
             for (row, loss) in outcome.losses.iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use crate::error::{Result, error, refuse};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
@@ -66,6 +66,11 @@ pub struct GroupScore {
     /// Their mean loss.
     #[serde(deserialize_with = "scalar")]
     pub loss: f64,
+}
+
+impl GroupScore {
+    /// The score of a group without samples.
+    pub const NONE: Self = Self { correct: 0, total: 0, loss: f64::NAN };
 }
 
 /// How differently groups are treated, as [`fairness`](super::fairness::fairness) defines it.
@@ -206,12 +211,15 @@ impl Results {
         let path = if path.is_dir() { path.join(FILES[0]) } else { path.to_owned() };
         let text = files::text(&path, "a result of `standoff fair`")?;
         let read: Self = serde_json::from_str(&text)
-            .map_err(|error| anyhow!("{} is not a result of `standoff fair`: {error}", files::name(&path)))?;
+            .map_err(|error| error!(File, "{} is not a result of `standoff fair`: {error}", files::name(&path)))?;
         let groups = read.group_names.len();
         let fits = |run: &RunResult| [run.test.len(), run.train_losses.len(), run.weights.len()] == [groups; 3];
         if let Some(run) = read.runs.iter().find(|run| !fits(run)) {
             let (shown, RunResult { method, seed, .. }) = (files::name(&path), run);
-            bail!("{shown}: the run of {method} with seed {seed} does not have {groups} groups, as `group_names` has");
+            refuse!(
+                File,
+                "{shown}: the run of {method} with seed {seed} does not have {groups} groups, as `group_names` has"
+            );
         }
         Ok(read)
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Result, refuse};
 use standoff::methods::Train;
 use standoff_nn::data::{Dataset, ImageSet, Preprocessing, TRUSTED_ROWS, Table};
 use standoff_nn::fair::{FairMethod, GroupGame};
@@ -13,10 +13,13 @@ use super::class::Class;
 use super::config::{FairConfig, Scale};
 use super::fairness::{remark, unjudged};
 use super::predictor::{image_metadata, table_metadata};
-use crate::data::{Source, Surroundings, find, known};
+use crate::data::known::FASHION;
+use crate::data::{Source, Surroundings, check_is_not_arrays, find};
 use crate::files;
+use crate::model_file;
 use crate::named::Named as _;
 use crate::number::count;
+use crate::training::manifest::DataRecord;
 
 /// Data and model of a training.
 #[derive(Debug)]
@@ -63,9 +66,9 @@ pub struct FairData {
 impl FairTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &FairConfig) -> Result<Self> {
-        let usual = known::Known::named("fashion").ok_or_else(|| anyhow!("no dataset is known"))?;
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        match find(named, usual, &Surroundings::real())? {
+        match find(named, &FASHION, &Surroundings::real())? {
             Source::Images(found) => Self::images(config, &found),
             Source::Table(path) => Self::table(config, &path),
         }
@@ -73,7 +76,11 @@ impl FairTask {
 
     fn images(config: &FairConfig, found: &crate::data::Found) -> Result<Self> {
         if config.columns.is_some() {
-            bail!("--label, --group and --features name columns of a CSV file, but `{}` holds images", config.data);
+            refuse!(
+                Setting,
+                "--label, --group and --features name columns of a CSV file, but `{}` holds images",
+                config.data
+            );
         }
         let (data, chosen) = if config.classes.is_empty() {
             let all = found.load(None)?;
@@ -88,7 +95,7 @@ impl FairTask {
             (found.load(Some(&chosen))?, chosen)
         };
         if chosen.len() < 2 {
-            bail!("one class alone is no classification; give at least two with --classes");
+            refuse!(Setting, "one class alone is no classification; give at least two with --classes");
         }
         let names: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
         let scale = config.scale.divisor();
@@ -96,7 +103,7 @@ impl FairTask {
         let (train, validation) = match config.validation_split {
             share if share > 0.0 => {
                 let (rest, held) = data.train.divide(share, config.seed);
-                (grouped(&rest)?, Some(grouped(&held).context("the validation part")?))
+                (grouped(&rest)?, Some(grouped(&held).at(|| "the validation part")?))
             }
             _ => (grouped(&data.train)?, None),
         };
@@ -108,18 +115,21 @@ impl FairTask {
 
     fn table(config: &FairConfig, path: &Path) -> Result<Self> {
         if !config.classes.is_empty() {
-            bail!("--classes chooses classes of an image set; a CSV file has its own in the column --label names");
+            refuse!(
+                Setting,
+                "--classes chooses classes of an image set; a CSV file has its own in the column --label names"
+            );
         }
         let columns = config.columns.clone().unwrap_or_default();
         if columns.test_split <= 0.0 {
-            bail!("--test-split {} leaves no rows to judge by; give a share above 0", columns.test_split);
+            refuse!(Setting, "--test-split {} leaves no rows to judge by; give a share above 0", columns.test_split);
         }
         let data = columns.prepare(&columns.sheet(path)?, config.validation_split, config.seed)?;
         if data.test.is_empty() {
             let (file, rows) = (files::name(path), data.train.len());
-            bail!("{file} has too few rows ({rows}) to keep some to judge by");
+            refuse!(Data, "{file} has too few rows ({rows}) to keep some to judge by");
         }
-        let part = |table: &Table, what: &str| Dataset::table(table).with_context(|| format!("the {what} part"));
+        let part = |table: &Table, what: &str| Dataset::table(table).at(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
         let (train, test) = (part(&data.train, "training")?, Some(part(&data.test, "test")?));
         let (groups, classes) = (data.train.group_names.clone(), data.train.class_names.clone());
@@ -137,13 +147,7 @@ impl FairTask {
         let FairData { train, test, validation, groups, classes, preprocessing, mut warnings } = data;
         warnings.extend(validation.as_ref().and_then(|part| few(part, &groups)));
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
-        let file = Path::new(&config.model);
-        let model = if config.model.ends_with(".toml") || file.is_file() {
-            let text = files::description(file, "a model")?;
-            Model::from_toml(&text).with_context(|| format!("`{}`", file.display()))?
-        } else {
-            Model::preset(&config.model, train.input(), outputs)?
-        };
+        let model = model_file::open(&config.model, train.input(), outputs)?;
         train.check(&model)?;
         let start = match &config.init {
             Some(path) => Some(Weights::load_for(&model, path)?.parameters),
@@ -176,6 +180,17 @@ impl FairTask {
             game.tail(config.share)?;
         }
         Ok(())
+    }
+
+    /// The digests of the data, the model and the initial weights.
+    pub(super) fn record(&self, config: &FairConfig) -> DataRecord {
+        let mut record = DataRecord::new(&config.data);
+        record.add_batch("training", &self.train.all());
+        self.validation.iter().for_each(|part| record.add_batch("validation", &part.all()));
+        self.test.iter().for_each(|part| record.add_batch("test", &part.all()));
+        record.add_bytes("model", self.model.to_toml().as_bytes());
+        self.start.iter().for_each(|start| record.add_floats("initial weights", start));
+        record
     }
 
     /// Where the run of a seed starts; every method of a seed starts there.

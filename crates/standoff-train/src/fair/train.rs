@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use crate::error::{At, Result, error};
 use serde::Serialize;
 use standoff::methods::Train;
 use standoff::{Certificate, Point, Training};
@@ -15,7 +15,7 @@ use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::FairTask;
-use crate::training::run::{End, Finished, Pace, finished};
+use crate::training::run::{End, Finished, Pace, run_or_find};
 use crate::training::{Control, Run, Trainable};
 
 /// The result of one run, in its folder; those of all are in `results.json`.
@@ -66,10 +66,7 @@ pub fn run(
     control: &Control,
 ) -> Result<Option<RunResult>> {
     let pace = Pace { folder: Some(out.join(spec.folder())), cadence: config.cadence(), ..in_memory(task, config) };
-    if let Some(result) = finished(&pace, control)? {
-        return Ok(Some(result));
-    }
-    Ok(train(task, config, spec, (pace, threads), control)?.map(|run| run.outcome))
+    run_or_find(pace, control, |pace| train(task, config, spec, (pace, threads), control))
 }
 
 /// Trains in memory, and measures at the end. `None` when interrupted.
@@ -101,7 +98,7 @@ fn train(
     let mut game = spec.method.game(game, &terms)?;
     let method = Train::new(&game, spec.method.reply(&terms), &config.recipe()?)?;
     let start = Point::new(&task.start(spec.seed), &spec.method.start(&task.sizes()));
-    let training = Training::new(&mut game, &start, Box::new(method)).context("the start")?;
+    let training = Training::new(&mut game, &start, Box::new(method)).at(|| "the start")?;
     let judge = Engine::new(&task.model, threads)?;
     let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec };
     Run::open(training, trainable, pace, control)?.go(control)
@@ -164,7 +161,8 @@ impl Trainable for FairTraining<'_> {
 
     /// Value and certificate on all training data, and correct answers on the test part.
     fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<FairMetrics> {
-        let record = training.measure(seconds).map_err(|reason| anyhow!("the run ended early: {reason:?}"))?;
+        let record =
+            training.measure(seconds).map_err(|reason| error!(EndedEarly, "the run ended early: {reason:?}"))?;
         let losses = self.train_losses(training)?;
         let mut correct = Vec::new();
         if let Some(test) = &self.task.test {
@@ -223,7 +221,7 @@ impl Trainable for FairTraining<'_> {
             method: self.spec.method.name().into(),
             lambda: self.spec.lambda,
             seed: self.spec.seed,
-            test: test.unwrap_or_default(),
+            test: test.unwrap_or_else(|| vec![GroupScore::NONE; self.task.groups.len()]),
             train_losses: last.losses.clone(),
             weights: last.weights.clone(),
             x_gap: last.x_gap,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use standoff_nn::Samples;
 use standoff_nn::data::{Preprocessing, SampleValues, Sheet};
 
@@ -42,10 +42,10 @@ impl UnlabelledData {
                 Self::images(*scale, classes, &found, predictor)
             }
             (Inputs::Table(_), Source::Images(found)) => {
-                bail!("the model is for tables, {} holds images", files::name(&found.folder))
+                refuse!(Data, "the model is for tables, {} holds images", files::name(&found.folder))
             }
             (Inputs::Images { .. }, Source::Table(path)) => {
-                bail!("the model is for images, {} is not a folder of IDX files", files::name(&path))
+                refuse!(Data, "the model is for images, {} is not a folder of IDX files", files::name(&path))
             }
         }
     }
@@ -61,7 +61,7 @@ impl UnlabelledData {
         if missing.len() > 1 {
             let list: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
             let (file, has) = (files::name(path), sheet.listed());
-            bail!("{file} has no columns {}, which the model needs (it has: {has})", list.join(", "));
+            refuse!(Data, "{file} has no columns {}, which the model needs (it has: {has})", list.join(", "));
         }
         let (table, notes) = preprocessing.encode(&sheet)?;
         Ok(Self {
@@ -82,7 +82,7 @@ impl UnlabelledData {
         let input = predictor.model().input();
         if (input.channels, input.height, input.width) != (1, set.rows, set.cols) && input.size() != set.pixels() {
             let folder = files::name(&found.folder);
-            bail!("the images of {folder} are {} x {}, the model takes {input}", set.rows, set.cols);
+            refuse!(Data, "the images of {folder} are {} x {}, the model takes {input}", set.rows, set.cols);
         }
         let class = |label: &u8| classes.iter().position(|name| *name == found.class_name(*label));
         let known: Vec<Option<u16>> = set.labels.iter().map(|label| class(label).map(|c| c as u16)).collect();

@@ -33,6 +33,9 @@ pub struct RobustResult {
     pub pgd: Share,
     /// The first test images that are proven to stand at the eps of training; for any network, large only where it was trained for.
     pub certified: Share,
+    /// The fixed training images that are classified correctly under the attack of training, or proven; absent in runs of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Share>,
     /// f on the fixed training images, frozen.
     pub value: f64,
     /// Lower and upper bound of what x could still gain there.

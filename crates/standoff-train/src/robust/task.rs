@@ -1,16 +1,17 @@
 //! What a robust training learns: images, and a network for them.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{Result, refuse};
 use standoff_nn::data::Dataset;
-use standoff_nn::{Biases, Model, Weights};
+use standoff_nn::{Batch, Biases, Model, Weights};
 
 use super::config::RobustConfig;
-use crate::data::{Surroundings, find_images, known};
+use crate::data::known::MNIST;
+use crate::data::{Surroundings, check_is_not_arrays, find_images};
 use crate::fair::predictor::image_metadata;
-use crate::files;
+use crate::model_file;
+use crate::training::manifest::DataRecord;
 
 /// Data and model of a training.
 #[derive(Debug)]
@@ -36,9 +37,9 @@ pub struct RobustTask {
 impl RobustTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &RobustConfig) -> Result<Self> {
-        let usual = known::Known::named("mnist").ok_or_else(|| anyhow!("no dataset is known"))?;
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        let found = find_images(named, usual, &Surroundings::real())?;
+        let found = find_images(named, &MNIST, &Surroundings::real())?;
         let all = found.load(None)?;
         let chosen = all.train.classes();
         let data = all.select(&chosen)?;
@@ -62,15 +63,10 @@ impl RobustTask {
 
     /// Builds the model for images in memory, of which none is kept to judge by.
     pub fn new(config: &RobustConfig, train: Dataset, classes: Vec<String>) -> Result<Self> {
-        let file = Path::new(&config.model);
-        let model = if config.model.ends_with(".toml") || file.is_file() {
-            Model::from_toml(&files::description(file, "a model")?).with_context(|| format!("`{}`", file.display()))?
-        } else {
-            Model::preset(&config.model, train.input(), classes.len())?
-        };
+        let model = model_file::open(&config.model, train.input(), classes.len())?;
         train.check(&model)?;
         if config.batch == 0 || config.batch > train.len() {
-            bail!("a batch of {} from {} images: want 1 to {}", config.batch, train.len(), train.len());
+            refuse!(Setting, "a batch of {} from {} images: want 1 to {}", config.batch, train.len(), train.len());
         }
         let start = match &config.init {
             Some(path) => Weights::load_for(&model, path)?.parameters,
@@ -79,6 +75,21 @@ impl RobustTask {
         let fixed = Arc::new(train.first(config.measure_images.max(1))?);
         let (victims, warnings) = ((Vec::new(), Vec::new()), Vec::new());
         Ok(Self { train: Arc::new(train), fixed, test: None, victims, model, start, classes, warnings })
+    }
+
+    /// The digests of the data, the model and the initial weights.
+    pub(super) fn record(&self, config: &RobustConfig) -> DataRecord {
+        let mut record = DataRecord::new(&config.data);
+        for (part, data) in [("training", Some(&*self.train)), ("test", self.test.as_ref())] {
+            let Some(data) = data else { continue };
+            let (samples, labels, ends) = (data.samples(), data.labels(), &[data.len()]);
+            record.add_batch(part, &Batch { samples, labels, rows: None, ends, weights: None });
+        }
+        record.add_bytes("model", self.model.to_toml().as_bytes());
+        if config.init.is_some() {
+            record.add_floats("initial weights", &self.start);
+        }
+        record
     }
 
     /// The model with these parameters, as a file that `standoff attack`, `standoff predict` and PyTorch read.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use crate::error::{At, Result};
 use serde::Serialize;
 use standoff::methods::{Reply, Train};
 use standoff::{Certificate, Point, Training};
-use standoff_nn::attack::{self, Protocol, Victims, ensemble};
+use standoff_nn::attack::{self, Ball, Protocol, Victims, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::Batching;
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
@@ -17,24 +17,21 @@ use super::config::RobustConfig;
 use super::results::{RobustResult, Share};
 use super::task::RobustTask;
 use crate::number::short;
-use crate::training::run::{End, Finished, Pace, finished};
+use crate::training::run::{End, Finished, Pace, run_or_find};
 use crate::training::runs::{self, Load};
-use crate::training::{Control, Observer, Run, Trainable};
+use crate::training::{Control, Experiment, Observer, Run, Trainable};
 
 /// The result of a run, at the root of its folder.
 pub const RESULT: &str = "results.json";
 
-/// Trains by itself on those threads, and reports its progress. `None` when stopped.
-pub fn alone(
-    task: &RobustTask,
-    config: &RobustConfig,
-    out: &Path,
-    threads: usize,
-    (control, observer): (&Control, &mut dyn Observer),
-) -> Result<Option<RobustResult>> {
-    let load = Load { runs: 1, steps: config.steps_in_all(task.train.len()), threads };
-    let one = |_: usize, _: usize| run(task, config, out, threads, control);
-    Ok(runs::run_all(load, control, observer, one)?.and_then(|mut done| done.pop()))
+impl Experiment<RobustConfig> {
+    /// Trains, continues or finds the result, and reports progress to the observer. `None` when interrupted.
+    pub fn train(&self, control: &Control, observer: &mut dyn Observer) -> Result<Option<RobustResult>> {
+        let Self { config, task, out, threads, .. } = self;
+        let load = Load { runs: 1, steps: config.steps_in_all(task.train.len()), threads: *threads };
+        let one = |_: usize, threads: usize| run(task, config, out, threads, control);
+        Ok(runs::run_all(load, control, observer, one)?.and_then(|mut done| done.pop()))
+    }
 }
 
 /// Trains, or continues, or finds the result already there. `None` when interrupted.
@@ -47,10 +44,7 @@ pub fn run(
 ) -> Result<Option<RobustResult>> {
     let cadence = config.steps_in(config.measure_every, task.train.len());
     let pace = Pace { folder: Some(out.to_owned()), cadence, ..in_memory(task, config) };
-    if let Some(result) = finished(&pace, control)? {
-        return Ok(Some(result));
-    }
-    Ok(play(task, config, (pace, threads), control)?.map(|run| run.outcome))
+    run_or_find(pace, control, |pace| play(task, config, (pace, threads), control))
 }
 
 /// Trains in memory, and measures at the end. `None` when interrupted.
@@ -116,7 +110,7 @@ fn train<P: Probe + 'static>(
     let (task, config) = (trained.task, trained.config);
     let method = Train::new(game, Reply::Exact { lambda }, &config.recipe(task.train.len())?)?;
     let start = Point::new(&task.start, &game.y_set().centre());
-    let training = Training::new(game, &start, Box::new(method)).context("the start")?;
+    let training = Training::new(game, &start, Box::new(method)).at(|| "the start")?;
     Run::open(training, trained, pace, control)?.go(control)
 }
 
@@ -180,7 +174,10 @@ impl<P: Probe> RobustTraining<'_, P> {
         }
         self.judge.set_weights(x)?;
         let paper = Protocol::paper(self.config.eps);
-        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
+        // Images that are not of 8 bits cannot be truncated to 256 levels as published.
+        let has_levels = |pixel: &f32| (pixel * 255.0).round() / 255.0 == *pixel;
+        let ball = if images.iter().all(has_levels) { paper.ball } else { Ball::linf(self.config.eps) };
+        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ball, ..paper };
         let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
         // As published: whatever is right afterwards counts.
@@ -250,6 +247,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
             natural: last.natural,
             pgd,
             certified,
+            standing: Some(last.standing),
             value: last.value,
             x_gap: last.x_gap,
             y_gap: last.y_gap,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Result, error, refuse};
 use sha2::{Digest, Sha256};
 use standoff::Visitor;
 use standoff_nn::model::weights::{Metadata, Tensor, encode, write_atomically};
 
 use crate::files;
+use crate::number::hexadecimal;
 
 /// Named vectors and counters.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,7 +72,8 @@ impl Checkpoint {
             }
             fs::rename(&next, path)
         };
-        write().map_err(|e| anyhow!("cannot write the checkpoint {}: {}", files::name(path), files::plain(&e)))
+        write()
+            .map_err(|e| error!(Checkpoint, "cannot write the checkpoint {}: {}", files::name(path), files::plain(&e)))
     }
 
     /// The newest state that can be used, and a warning if that is not the newest there is. `None` where there is none.
@@ -86,21 +88,21 @@ impl Checkpoint {
             Err(error) => error,
         };
         if !previous.exists() {
-            return Err(error.context("delete it to start this run again"));
+            return Err(error.at("delete it to start this run again"));
         }
-        let state = Self::load(&previous).with_context(|| format!("{error:#}, and neither can the one before it"))?;
-        Ok(Some((state, Some(format!("{error:#}; going on from the one before it")))))
+        let state = Self::load(&previous).at(|| format!("{}, and neither can the one before it", error.full()))?;
+        Ok(Some((state, Some(format!("{}; going on from the one before it", error.full())))))
     }
 
     /// Reads a file, and refuses one that is not what was written.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::tensors(path)?;
-        Self::parse(&bytes).with_context(|| format!("the checkpoint {} cannot be used", files::name(path)))
+        Self::parse(&bytes).at(|| format!("the checkpoint {} cannot be used", files::name(path)))
     }
 
     /// Reads the bytes of a file, and refuses those that are not what was written.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let broken = |e: safetensors::SafeTensorError| anyhow!("it is damaged: {e}");
+        let broken = |e: safetensors::SafeTensorError| error!(Checkpoint, "it is damaged: {e}");
         let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(broken)?;
         let file = safetensors::SafeTensors::deserialize(bytes).map_err(broken)?;
         let mut found = Self::default();
@@ -109,9 +111,9 @@ impl Checkpoint {
             found.vectors.insert(name, values);
         }
         found.facts = header.metadata().clone().unwrap_or_default().into_iter().collect();
-        let want = found.facts.remove(SUM).ok_or_else(|| anyhow!("it is damaged: it has no checksum"))?;
+        let want = found.facts.remove(SUM).ok_or_else(|| error!(Checkpoint, "it is damaged: it has no checksum"))?;
         if want != found.sum() {
-            bail!("it is damaged: its checksum does not fit its content");
+            refuse!(Checkpoint, "it is damaged: its checksum does not fit its content");
         }
         Ok(found)
     }
@@ -131,7 +133,7 @@ impl Checkpoint {
                 all.update(part.as_bytes());
             }
         }
-        all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&all.finalize())
     }
 }
 
@@ -160,7 +162,9 @@ pub struct Restorer<'a> {
 impl Restorer<'_> {
     /// Fails if something shown was not in the file, or of another size.
     pub fn finish(self) -> Result<()> {
-        self.missing.map_or(Ok(()), |what| Err(anyhow!("the checkpoint has no fitting `{what}`; it is of another run")))
+        self.missing.map_or(Ok(()), |what| {
+            Err(error!(Checkpoint, "the checkpoint has no fitting `{what}`; it is of another run"))
+        })
     }
 
     fn need<T>(&mut self, name: &str, found: Option<T>) -> Option<T> {
@@ -246,6 +250,6 @@ mod tests {
         fs::write(&path, b"no").expect("written");
         fs::write(beside(&path, PREVIOUS), b"no").expect("written");
         let error = Checkpoint::latest(&path).expect_err("both are damaged");
-        assert!(format!("{error:#}").contains("neither"), "{error:#}");
+        assert!(error.full().contains("neither"), "{}", error.full());
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, anyhow, bail};
+use crate::error::{Error, Result, error};
 
 use crate::files;
 
@@ -24,7 +24,7 @@ impl RunLock {
     /// Locks a folder that exists; refused while another process holds the lock.
     pub fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let refused = |e: &io::Error| anyhow!("cannot lock {}: {}", files::name(folder), files::plain(e));
+        let refused = |e: &io::Error| error!(File, "cannot lock {}: {}", files::name(folder), files::plain(e));
         loop {
             let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
             let mut file = options.map_err(|e| refused(&e))?;
@@ -33,7 +33,7 @@ impl RunLock {
                 Ok(()) if !is_current(&file, &path) => continue,
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    bail!("{} is in use by {}; wait until it ends, or stop it", files::name(folder), holder(&mut file))
+                    return Err(Error::InUse { folder: files::name(folder), holder: holder(&mut file) });
                 }
                 // Some network drives have no locks. Training there is allowed, as before there were locks.
                 Err(TryLockError::Error(e)) if is_unsupported(&e) => {}

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use crate::error::{Error, Result, error};
 use serde::Serialize;
 
 use super::events::{EVENTS, Events};
@@ -51,8 +51,9 @@ impl Log {
     }
 }
 
-fn refused(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    anyhow!(
+fn refused(path: &Path, error: &std::io::Error) -> Error {
+    error!(
+        File,
         "cannot write {}: {}; what is saved stays, and --resume goes on from it",
         files::name(path),
         files::plain(error)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Result, error};
 use standoff_nn::Isa;
 
 use crate::files;
@@ -24,7 +24,7 @@ pub fn save(folder: &Path) -> Result<()> {
     ];
     table.extend(texts.map(|(key, text)| (key.to_owned(), toml::Value::String(text))));
     table.insert("threads".to_owned(), toml::Value::Integer(i64::try_from(threads).unwrap_or(i64::MAX)));
-    let text = toml::to_string(&table).map_err(|e| anyhow!("{FILE} cannot be written: {e}"))?;
+    let text = toml::to_string(&table).map_err(|e| error!(File, "{FILE} cannot be written: {e}"))?;
     files::write(&folder.join(FILE), &text)
 }
 

@@ -1,13 +1,12 @@
 //! One run: steps until the schedule is complete, measured at a cadence, saved as it goes, continued where it was left.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Diverged, Error, Result, error, refuse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use standoff::{Game, StopReason, Training};
@@ -76,30 +75,6 @@ pub struct Finished<M, O> {
     pub outcome: O,
 }
 
-/// A run that ended because its numbers are not finite any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diverged {
-    /// The name of the run.
-    pub name: String,
-    /// The step.
-    pub step: u64,
-    /// Why the game's numbers are not finite, if it knows.
-    pub why: Option<String>,
-}
-
-impl fmt::Display for Diverged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, step, why } = self;
-        write!(f, "{name} diverged at step {step}")?;
-        if let Some(why) = why {
-            write!(f, ": {why}")?;
-        }
-        f.write_str("; a smaller --lr may help, and so may --scale unit")
-    }
-}
-
-impl std::error::Error for Diverged {}
-
 /// How a run is paced and where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
@@ -121,14 +96,26 @@ pub const CURVE: &str = "epochs.csv";
 const MODEL: &str = "model.safetensors";
 
 /// The result of a run that has finished before; its steps count as made.
-pub fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
+fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
     let Some(folder) = &pace.folder else { return Ok(None) };
-    fs::create_dir_all(folder).map_err(|e| anyhow!("cannot make {}: {}", files::name(folder), files::plain(&e)))?;
+    fs::create_dir_all(folder).map_err(|e| folder::not_made(folder, &e))?;
     let found = result(&folder.join(pace.result))?;
     if found.is_some() {
         control.steps.fetch_add(pace.steps, Ordering::Relaxed);
     }
     Ok(found)
+}
+
+/// Trains in the folder of the pace, or returns the result that is there already. `None` when interrupted.
+pub fn run_or_find<M, T: DeserializeOwned>(
+    pace: Pace,
+    control: &Control,
+    train: impl FnOnce(Pace) -> Result<Option<Finished<M, T>>>,
+) -> Result<Option<T>> {
+    if let Some(result) = finished(&pace, control)? {
+        return Ok(Some(result));
+    }
+    Ok(train(pace)?.map(|run| run.outcome))
 }
 
 /// The result in a file; nothing where there is none yet.
@@ -138,7 +125,7 @@ pub fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
     let text = files::text(path, "a result")?;
     let damaged = || format!("{} is damaged; delete it to run again", files::name(path));
-    serde_json::from_str(&text).map(Some).with_context(damaged)
+    serde_json::from_str(&text).map(Some).at(damaged)
 }
 
 /// A training, its trainable, and everything that is kept of it.
@@ -206,7 +193,7 @@ impl<'g, S: Trainable> Run<'g, S> {
                 }
                 Err(StopReason::Completed) => break,
                 Err(StopReason::NonFinite) => return Err(self.diverged()),
-                Err(reason) => bail!("{} ended early: {reason:?}", self.trainable.name()),
+                Err(reason) => refuse!(EndedEarly, "{} ended early: {reason:?}", self.trainable.name()),
             };
             losses.clear();
             self.trainable.losses(&self.training, &mut losses);
@@ -233,7 +220,7 @@ impl<'g, S: Trainable> Run<'g, S> {
         Ok(line)
     }
 
-    fn diverged(&self) -> anyhow::Error {
+    fn diverged(&self) -> Error {
         let why = self.trainable.fault(self.training.game());
         Diverged { name: self.trainable.name(), step: self.training.steps(), why }.into()
     }
@@ -271,7 +258,7 @@ fn restore<G: Game<Real = f32>>(
     curve: &mut Curve,
     control: &Control,
 ) -> Result<(Log, f64)> {
-    folder::sweep(folder);
+    folder::remove_partial_files(folder);
     let found = Checkpoint::latest(&folder.join(CHECKPOINT))?;
     let (mut metrics, mut before) = ("", 0.0);
     if let Some((state, warning)) = &found {
@@ -279,7 +266,7 @@ fn restore<G: Game<Real = f32>>(
         training.visit(&mut restorer);
         restorer.finish()?;
         curve.restore(state).ok_or_else(|| {
-            anyhow!("the checkpoint in {} has no losses; it is of another version", files::name(folder))
+            error!(Checkpoint, "the checkpoint in {} has no losses; it is of another version", files::name(folder))
         })?;
         before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
         metrics = state.get("metrics").unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use crate::error::Result;
 
 use super::Control;
 use super::control::held;
@@ -116,6 +116,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
+    use crate::error::Error;
+
     /// Keeps what it is shown.
     #[derive(Default)]
     struct Notes {
@@ -161,7 +163,7 @@ mod tests {
     fn a_run_that_fails_ends_all_and_is_the_error() {
         let control = Control::new(Arc::default());
         let load = Load { runs: 100, steps: 1, threads: 2 };
-        let one = |i: usize, _| if i == 3 { anyhow::bail!("run 3") } else { Ok(Some(i)) };
+        let one = |i: usize, _| if i == 3 { Err(Error::EndedEarly("run 3".into())) } else { Ok(Some(i)) };
         let error = run_all(load, &control, &mut (), one).expect_err("run 3 fails");
         assert_eq!(error.to_string(), "run 3");
         assert!(control.ends());
