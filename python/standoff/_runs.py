@@ -48,7 +48,7 @@ def read_run(path: str | os.PathLike[str]) -> Result:
     >>> r.kind, r.finished, r.config["schedule"]
     ('fair', True, [[45, 0.03], [15, 0.003]])
     >>> run = r.runs[0]
-    >>> run.name, run.metrics["step"][-1], run.metrics["losses"].shape
+    >>> run.name, int(run.metrics["step"][-1]), run.metrics["losses"].shape
     ('minmax-reg-0.1-seed-0', 60, (13, 2))
     """
     folder = Path(path)
