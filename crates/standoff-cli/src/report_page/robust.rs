@@ -1,13 +1,14 @@
 //! `standoff robust` on the page: the verdict beside the paper's Table 3, the loss, accuracies and gaps on the way.
 
 use super::fair::positive;
-use super::track::{Measure, Track};
 use crate::present::chart::{Axis, Chart, Line, LineStyle};
 use crate::present::number::{count, duration, short, upper};
 use crate::present::page;
 use crate::present::table::{Cell, Table};
 use crate::reproduce::items::{LEVELS, TABLE_3};
 use standoff_train::robust::results::{RobustResult, Share};
+use standoff_train::training::Measurement;
+use standoff_train::training::record::RunRecord;
 
 /// The accuracies and certificates of several runs.
 pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
@@ -41,7 +42,7 @@ pub(super) fn paper(out: &mut String) {
 }
 
 /// The figures of several trainings, a line each, or two where two things are measured.
-pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
+pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
     out.push_str("<div class=\"figures\">\n");
     let line = |i: usize, name: String, points: Vec<(f64, f64)>| Line {
         name,
@@ -49,17 +50,17 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
         look: LineStyle::of(i),
         ..Line::default()
     };
-    let each = |of: &dyn Fn(&Track) -> Vec<(f64, f64)>| -> Vec<Line> {
+    let each = |of: &dyn Fn(&RunRecord) -> Vec<(f64, f64)>| -> Vec<Line> {
         tracks.iter().enumerate().map(|(i, (name, track))| line(i, (*name).to_owned(), of(track))).collect()
     };
-    let epoch = |m: &Measure| m.epoch.unwrap_or(f64::NAN);
+    let epoch = |m: &Measurement| m.epoch.unwrap_or(f64::NAN);
     let draw = |out: &mut String, title: &str, axes: (Axis, Axis), lines: Vec<Line>, caption: &str| {
         let mut chart = Chart::new(title, axes.0, axes.1);
         chart.lines = lines;
         page::figure(out, chart, caption);
     };
     let x = || Axis::linear("epoch");
-    let lines = each(&|t| t.worst());
+    let lines = each(&|t| t.largest_losses());
     draw(
         out,
         "training loss",
@@ -67,9 +68,9 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
         lines,
         "The loss that the steps of each epoch saw, under attack.",
     );
-    let lines = each(&|t| t.points(|m| (epoch(m), m.value())));
+    let lines = each(&|t| t.points(|m| (epoch(m), m.value)));
     draw(out, "value of the game", (x(), Axis::log("value")), lines, "f on fixed training images, the attack frozen.");
-    let percent = |share: Option<Share>| share.map_or(f64::NAN, Share::percent);
+    let percent = Share::percent;
     let lines = each(&|t| t.points(|m| (epoch(m), percent(m.natural))));
     draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, as they are.");
     let lines = each(&|t| t.points(|m| (epoch(m), percent(m.standing))));

@@ -40,7 +40,7 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[FairMethod], scr
     Ok(shown(&results, left, screen))
 }
 
-/// Whether a run belongs to the item.
+/// True if a run belongs to the item.
 fn wanted(bench: &Bench<'_>, figure: &[FairMethod], spec: &Spec) -> bool {
     let seeds = if figure.is_empty() { bench.request.seeds } else { 1 };
     spec.seed <= seeds && (figure.is_empty() || figure.contains(&spec.method))

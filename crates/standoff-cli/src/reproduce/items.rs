@@ -1,4 +1,4 @@
-//! What the paper shows, and the experiments behind each.
+//! The tables and figures of the paper, and the experiments behind each.
 
 use anyhow::{Result, bail};
 use standoff::error::nearest;
@@ -13,7 +13,7 @@ pub(crate) struct Item {
     pub(crate) recipe: Recipe,
 }
 
-/// What it is made of.
+/// The experiments behind a table or figure.
 #[derive(Debug)]
 pub(crate) enum Recipe {
     /// Runs of `standoff fair`.
@@ -41,9 +41,9 @@ pub(crate) struct Source {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) source: Source,
-    /// What it is called.
+    /// Its name in the table.
     pub(crate) label: &'static str,
-    /// What the paper says, in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
+    /// The results of the paper in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
     pub(crate) paper: [f64; 7],
 }
 

@@ -37,7 +37,7 @@ fn a_budget_ends_it_and_says_what_is_left() {
     let scratch = Scratch::new();
     let run =
         scratch.run(&["reproduce", "table2", "figure1", "--seeds", "1", "--budget", "1s", "--out", "made"]).exits(1);
-    for text in ["the budget is used up", "table2: 3 of 3 runs", "figure1: 2 of 2 runs", "the same command goes on"] {
+    for text in ["the budget is used up", "table2: 3 of 3 runs", "figure1: 2 of 2 runs", "the same command continues"] {
         assert!(run.stderr.contains(text), "no {text} in {}", run.stderr);
     }
     assert!(run.stdout.contains("no run has finished"), "{}", run.stdout);

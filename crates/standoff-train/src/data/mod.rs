@@ -12,7 +12,7 @@ pub mod verify;
 
 pub use find::{Found, Source, find, find_images};
 pub use known::Known;
-pub use places::Surroundings;
+pub use places::SearchFolders;
 
 use crate::error::{Result, refuse};
 

@@ -1,4 +1,4 @@
-//! What a robust training learns: images, and a network for them.
+//! The data and the model of a robust training.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use standoff_nn::{Batch, Biases, Model, Weights};
 
 use super::config::RobustConfig;
 use crate::data::known::MNIST;
-use crate::data::{Surroundings, check_is_not_arrays, find_images};
+use crate::data::{SearchFolders, check_is_not_arrays, find_images};
 use crate::fair::predictor::image_metadata;
 use crate::model_file;
 use crate::training::manifest::DataRecord;
@@ -16,21 +16,21 @@ use crate::training::manifest::DataRecord;
 /// Data and model of a training.
 #[derive(Debug)]
 pub struct RobustTask {
-    /// To learn from.
+    /// The training images.
     pub train: Arc<Dataset>,
-    /// A fixed part of it, to measure on.
+    /// The fixed training images that are measured.
     pub fixed: Arc<Dataset>,
-    /// To judge by; data in memory may have none.
+    /// The test images; data in memory may have none.
     pub test: Option<Dataset>,
-    /// The first of those, as numbers from 0 to 1: to attack.
+    /// The first test images, as numbers from 0 to 1, that are attacked.
     pub victims: (Vec<f32>, Vec<u16>),
     /// The network.
     pub model: Model,
-    /// Where it starts.
+    /// The initial weights.
     pub start: Vec<f32>,
-    /// What the classes are called.
+    /// The names of the classes.
     pub classes: Vec<String>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl RobustTask {
     pub fn load(config: &RobustConfig) -> Result<Self> {
         check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        let found = find_images(named, &MNIST, &Surroundings::real())?;
+        let found = find_images(named, &MNIST, &SearchFolders::real())?;
         let all = found.load(None)?;
         let chosen = all.train.classes();
         let data = all.select(&chosen)?;
@@ -61,7 +61,7 @@ impl RobustTask {
         Self { test: Some(test), victims, ..self }
     }
 
-    /// Builds the model for images in memory, of which none is kept to judge by.
+    /// Builds the model for images in memory, without test images.
     pub fn new(config: &RobustConfig, train: Dataset, classes: Vec<String>) -> Result<Self> {
         let model = model_file::open(&config.model, train.input(), classes.len())?;
         train.check(&model)?;

@@ -14,7 +14,7 @@ use super::observe::{Observer, Progress};
 /// Between two reports to the observer.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Runs to be made: how many, of how many steps each, on how many threads (0 for all).
+/// The number of runs, their steps and the threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Runs.
@@ -98,7 +98,7 @@ pub fn run_all<T: Send>(
     Ok((!interrupted && results.len() == load.runs).then_some(results))
 }
 
-/// Counts a worker as gone, also one that panics, and wakes the watcher.
+/// Counts a worker as ended, also one that panics, and wakes the watcher.
 struct Leave<'a> {
     working: &'a AtomicUsize,
     watcher: &'a Thread,
