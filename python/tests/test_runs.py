@@ -145,7 +145,7 @@ def test_two_trainings_in_one_folder_are_refused(tmp_path):
         while not list(tmp_path.glob("run/**/metrics.jsonl")):
             time.sleep(0.01)
         try:
-            fair(folder=tmp_path / "run", resume=True)
+            fair(folder=tmp_path / "run", resume=True, max_iter=6000)
         except RuntimeError as error:
             seen.append(str(error))
 

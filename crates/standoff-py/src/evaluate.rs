@@ -38,7 +38,7 @@ pub(crate) struct EvaluateRequest {
 /// A network, and images with the output that each should give.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct LabelledImages<'py> {
+pub(crate) struct ImageArrays<'py> {
     images: PyReadonlyArray2<'py, f32>,
     labels: PyReadonlyArray1<'py, u16>,
     classes: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct LabelledImages<'py> {
     parameters: PyReadonlyArray1<'py, f32>,
 }
 
-impl LabelledImages<'_> {
+impl ImageArrays<'_> {
     /// The engine and the images as the library takes them. Both are copies.
     fn load(&self, threads: usize) -> PyResult<(Engine, Images)> {
         let mut engine = Engine::new(&Model::from_toml(&self.network).map_err(refuse)?, threads).map_err(refuse)?;
@@ -98,7 +98,7 @@ impl EvaluateRequest {
 #[pyfunction]
 pub(crate) fn evaluate<'py>(
     py: Python<'py>,
-    data: LabelledImages<'py>,
+    data: ImageArrays<'py>,
     request: EvaluateRequest,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let (engine, images) = data.load(request.threads)?;
@@ -198,7 +198,7 @@ type ProofArrays<'py> = (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<f64>>);
 #[pyfunction]
 pub(crate) fn certify_images<'py>(
     py: Python<'py>,
-    data: LabelledImages<'py>,
+    data: ImageArrays<'py>,
     eps: f64,
     threads: usize,
 ) -> PyResult<ProofArrays<'py>> {
