@@ -193,7 +193,7 @@ impl Trainable for FairTraining<'_> {
             method: self.spec.method.name().into(),
             lambda: self.spec.lambda,
             seed: self.spec.seed,
-            test: test.unwrap_or_default(),
+            test: test.unwrap_or_else(|| vec![GroupScore::NONE; self.task.groups.len()]),
             train_losses: last.losses.clone(),
             weights: last.weights.clone(),
             x_gap: last.x_gap,

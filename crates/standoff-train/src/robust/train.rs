@@ -6,7 +6,7 @@ use crate::document::{self, DocumentFormat};
 use crate::error::{At, Result};
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
-use standoff_nn::attack::{self, LabelledImages, Protocol, ensemble};
+use standoff_nn::attack::{self, Ball, LabelledImages, Protocol, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::Batching;
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
@@ -151,7 +151,10 @@ impl<P: Probe> RobustTraining<'_, P> {
         }
         self.judge.set_weights(x)?;
         let paper = Protocol::paper(self.config.eps);
-        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
+        // Images that are not of 8 bits cannot be truncated to 256 levels as published.
+        let has_levels = |pixel: &f32| (pixel * 255.0).round() / 255.0 == *pixel;
+        let ball = if images.iter().all(has_levels) { paper.ball } else { Ball::linf(self.config.eps) };
+        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ball, ..paper };
         let attacked =
             ensemble(&self.judge, LabelledImages { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
@@ -217,6 +220,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
             natural: last.natural,
             pgd,
             certified,
+            standing: Some(last.standing),
             value: last.value,
             x_gap: last.x_gap,
             y_gap: last.y_gap,
