@@ -13,6 +13,3 @@ pub mod verify;
 pub use find::{Found, Source, find, find_images};
 pub use known::Known;
 pub use places::SearchFolders;
-
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::{At, Result};
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
 use standoff_nn::attack::{self, Protocol, Victims, ensemble};
@@ -15,13 +14,15 @@ use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 use super::config::RobustConfig;
 use super::results::{RobustResult, Share};
 use super::task::RobustTask;
+use crate::document::ROBUST;
+use crate::error::{At, Result};
 use crate::number::short;
-use crate::training::run::{End, Finished, Pace, run_or_find};
+use crate::training::run::{End, Finished, Pace, ResultFile, run_or_find};
 use crate::training::runs::{self, Load};
 use crate::training::{Control, Experiment, Measurement, Observer, Run, Trainable};
 
 /// The file with the result of a run.
-pub const RESULT: &str = "results.json";
+pub const RESULT: ResultFile = ResultFile { name: "results.json", format: Some(ROBUST) };
 
 impl Experiment<RobustConfig> {
     /// Trains, continues or finds the result, and reports progress to the observer. `None` when interrupted.
