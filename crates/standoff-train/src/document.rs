@@ -1,7 +1,8 @@
 //! JSON documents: each begins with its format and version, and a renamed field keeps its old name for one version.
 
-use crate::error::{Result, refuse};
 use serde_json::{Map, Value, json};
+
+use crate::error::{Result, refuse};
 
 /// A kind of JSON document, as its first two fields `format` and `version` name it.
 ///

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use crate::error::{Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::input;
 use standoff_nn::model::weights::write_atomically;
+
+use crate::error::{Error, Result, error, refuse};
 
 /// The largest result file.
 pub const MAX_TEXT: u64 = 64 << 20;

@@ -19,7 +19,7 @@ pub(crate) enum Recipe {
     /// Runs of `standoff fair`.
     Fair {
         /// The experiment, which is also the folder.
-        experiment: Source,
+        experiment: ExperimentFile,
         /// These methods from the first seed alone, as a figure; none for the table of all.
         figure: &'static [FairMethod],
     },
@@ -32,7 +32,7 @@ pub(crate) enum Recipe {
 
 /// An experiment file that is part of the program.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source {
+pub(crate) struct ExperimentFile {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Source {
 /// A row of Table 3.
 #[derive(Debug)]
 pub(crate) struct Row {
-    pub(crate) source: Source,
+    pub(crate) source: ExperimentFile,
     /// Its name in the table.
     pub(crate) label: &'static str,
     /// The results of the paper in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
@@ -52,11 +52,11 @@ pub(crate) const LEVELS: [f64; 3] = [0.2, 0.3, 0.4];
 
 macro_rules! experiment {
     ($name:literal) => {
-        Source { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }
+        ExperimentFile { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }
     };
 }
 
-const fn table(name: &'static str, about: &'static str, experiment: Source) -> Item {
+const fn table(name: &'static str, about: &'static str, experiment: ExperimentFile) -> Item {
     Item { name, about, recipe: Recipe::Fair { experiment, figure: &[] } }
 }
 

@@ -105,7 +105,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
         config.measure_images = (config.measure_images / bench.request.shorten as usize).max(2);
     }
     let claim = Claim::fixed(config, out, |_, _| ())?;
-    if out.join(RESULT).is_file() {
+    if out.join(RESULT.name).is_file() {
         return Ok(true);
     }
     if bench.ends() {

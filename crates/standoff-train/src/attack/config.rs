@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Result, refuse};
 use standoff_nn::Shape;
 use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 
 use super::images::Split;
+use crate::error::{Result, refuse};
 use crate::named::{Named as _, named};
 
 /// The protocol of an evaluation.

@@ -1,6 +1,5 @@
 //! The images that are attacked: part of a dataset, as pixels from 0 to 1, each with the output that it should give.
 
-use crate::error::{Result, refuse};
 use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
@@ -8,6 +7,7 @@ use super::network::Network;
 use crate::data::find::{Found, find_images};
 use crate::data::known::MNIST;
 use crate::data::places::SearchFolders;
+use crate::error::{Result, refuse};
 use crate::files;
 use crate::named::named;
 use crate::number::{count, plural};

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::error::Result;
 use standoff_nn::attack::{Ensemble, Found, Judge, LabelledImages, Progress, Protocol, Run, ensemble, masking_report};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
 use super::images::Images;
 use super::report::{Block, ImageOutcome, Proven, Row};
+use crate::error::Result;
 use crate::fair::accuracy::Accuracy;
 use crate::number::plural;
 

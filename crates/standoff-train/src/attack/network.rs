@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result, error};
 use sha2::{Digest, Sha256};
 use standoff_nn::model::weights::recognise::{Candidate, is_foreign};
 use standoff_nn::{Model, Shape, Weights};
 
+use crate::error::{Error, Result, error};
 use crate::number::hexadecimal;
 use crate::{files, model_file};
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::{Result, refuse};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -11,6 +10,7 @@ use standoff_nn::certify::{ProvenImage, certify};
 use standoff_nn::{Engine, Region};
 
 use super::network::Network;
+use crate::error::{Result, refuse};
 use crate::files;
 use crate::number::{count, hexadecimal, plural, short};
 

@@ -3,11 +3,10 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Error, Result, error, refuse};
-
 use super::http::Client;
 use super::known::{FILES, Known};
 use super::verify::{Verdict, verify_file};
+use crate::error::{At, Error, Result, error, refuse};
 use crate::files;
 
 /// Attempts at one mirror while each brings a part of the file.

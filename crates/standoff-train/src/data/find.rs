@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::data::{ImageData, ImageSet, sha256};
 use standoff_nn::input;
 
 use super::known::{Edition, FILES, KNOWN, Known};
 use super::places::SearchFolders;
+use crate::error::{At, Error, Result, error, refuse};
 use crate::files;
 
 /// The kind of a dataset.

@@ -30,6 +30,3 @@ pub(crate) fn check_is_not_arrays(data: &str) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

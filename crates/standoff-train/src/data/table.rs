@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::error::{Result, error};
 use serde::{Deserialize, Serialize};
 use standoff_nn::data::{Sheet, TableData, TableOptions};
+
+use crate::error::{Result, error};
 
 /// The columns of a CSV file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::{Result, error};
 use serde::{Deserialize, Serialize};
 use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
@@ -11,6 +10,7 @@ use standoff_nn::{Engine, Outcome, Weights};
 use super::results::{GroupScore, RunResult, average, worst};
 use super::task::FairTask;
 use super::train::{Spec, judge};
+use crate::error::{Result, error};
 
 /// Accuracies closer than this are equal: they are means of counts with rounding errors.
 const SAME: f64 = 1e-9;

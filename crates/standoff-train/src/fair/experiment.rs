@@ -1,6 +1,5 @@
 //! The runs of an experiment on fair classification and their results.
 
-use crate::error::Result;
 use standoff_nn::data::Dataset;
 
 use super::choice::Choice;
@@ -8,7 +7,7 @@ use super::config::FairConfig;
 use super::lambda::Lambda;
 use super::results::{Results, RunResult};
 use super::train::{self, Spec};
-use crate::training::run::result;
+use crate::error::Result;
 use crate::training::runs::{self, Load};
 use crate::training::{Control, Experiment, Observer};
 
@@ -33,7 +32,7 @@ impl Experiment<FairConfig> {
 
     /// The results of the finished ones among these runs.
     pub fn finished(&self, specs: &[Spec]) -> Result<Vec<RunResult>> {
-        let found = specs.iter().map(|spec| result(&self.out.join(spec.folder()).join(train::RESULT)));
+        let found = specs.iter().map(|spec| train::RESULT.read(&self.out.join(spec.folder())));
         Ok(found.collect::<Result<Vec<Option<RunResult>>>>()?.into_iter().flatten().collect())
     }
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result, error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::error::{Error, Result, error};
 use crate::number_or_text::{self, NumberOrText};
 
 /// The candidates of `auto` and `--frontier`, unless others are given. At the smallest one nearly all weight is on the worst group; at

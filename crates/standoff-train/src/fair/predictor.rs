@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::error::{At, Result, error, refuse};
 use standoff_nn::data::Preprocessing;
 use standoff_nn::model::weights::Metadata;
 pub use standoff_nn::model::weights::recognise::image_metadata;
 use standoff_nn::model::weights::recognise::{CLASSES, PREPROCESSING, SCALE, class_names, divisor, is_foreign};
 use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Weights};
 
+use crate::error::{At, Result, error, refuse};
 use crate::files;
 
 /// The description of the network, which the weights file carries by itself.

@@ -30,7 +30,7 @@ impl FairRecord {
         let by_method = found.chunk_by(|a, b| a.label == b.label);
         let runs: Vec<Vec<RunRecord>> = by_method.map(|seeds| seeds.iter().map(&mut read).collect()).collect();
         let results = whole.unwrap_or_else(|| {
-            let done = found.iter().filter_map(|run| parsed(&folder.join(&run.name).join(RESULT), notes));
+            let done = found.iter().filter_map(|run| parsed(&folder.join(&run.name).join(RESULT.name), notes));
             let done: Vec<RunResult> = done.collect();
             notes.push(format!("the experiment is not finished: {} of its {} runs begun are", done.len(), found.len()));
             partial(config, done, &runs)

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::error::{At, Result, error, refuse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::choice::Choice;
 use super::statistics::{Measured, Summary, differences, summarise};
 use crate::document;
+use crate::error::{Result, error, refuse};
 use crate::files::{self, field};
 use crate::nullable::{list, pair, scalar, unknown};
 
@@ -211,10 +211,13 @@ impl Results {
     pub fn load(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join(FILES[0]) } else { path.to_owned() };
         let text = files::text(&path, "a result of `standoff fair`")?;
-        let read: Self = serde_json::from_str(&text)
-            .map_err(|error| error!(File, "{} is not a result of `standoff fair`: {error}", files::name(&path)))?;
-        let refused = || format!("{} cannot be used", files::name(&path));
-        document::FAIR.check(&serde_json::from_str(&text).at(refused)?).at(refused)?;
+        let parse = || -> Result<Self> {
+            let document: Value = serde_json::from_str(&text)?;
+            document::FAIR.check(&document)?;
+            Ok(serde_json::from_value(document)?)
+        };
+        let read =
+            parse().map_err(|e| error!(File, "{} is not a result of `standoff fair`: {e}", files::name(&path)))?;
         let groups = read.group_names.len();
         let fits = |run: &RunResult| [run.test.len(), run.train_losses.len(), run.weights.len()] == [groups; 3];
         if let Some(run) = read.runs.iter().find(|run| !fits(run)) {

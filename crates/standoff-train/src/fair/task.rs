@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{At, Result, refuse};
 use standoff::methods::Train;
 use standoff_nn::data::{Dataset, ImageSet, Preprocessing, TRUSTED_ROWS, Table};
 use standoff_nn::fair::{FairMethod, GroupGame};
@@ -15,6 +14,7 @@ use super::fairness::{remark, unjudged};
 use super::predictor::{image_metadata, table_metadata};
 use crate::data::known::FASHION;
 use crate::data::{SearchFolders, Source, check_is_not_arrays, find};
+use crate::error::{At, Result, refuse};
 use crate::files;
 use crate::model_file;
 use crate::named::Named as _;

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::document::{self, DocumentFormat};
-use crate::error::{At, Result, error};
 use standoff::methods::Train;
 use standoff::{Point, Training};
 use standoff_nn::data::Dataset;
@@ -15,11 +13,12 @@ use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::FairTask;
-use crate::training::run::{End, Finished, Pace, run_or_find};
+use crate::error::{At, Result, error};
+use crate::training::run::{End, Finished, Pace, ResultFile, run_or_find};
 use crate::training::{Control, Measurement, Run, Trainable};
 
 /// The file with the result of one run; `results.json` has those of all runs.
-pub const RESULT: &str = "result.json";
+pub const RESULT: ResultFile = ResultFile { name: "result.json", format: None };
 
 /// A method, its lambda and a seed.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,7 +129,6 @@ impl FairTraining<'_> {
 impl Trainable for FairTraining<'_> {
     type Game = GroupGame;
     type Outcome = RunResult;
-    const FORMAT: DocumentFormat = document::FAIR_RUN;
 
     fn name(&self) -> String {
         self.spec.folder()

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::{Result, refuse};
 use standoff_nn::Samples;
 use standoff_nn::data::{Preprocessing, SampleValues, Sheet};
 
@@ -10,6 +9,7 @@ use super::predictor::{Inputs, Predictor};
 use crate::data::find::{Found, Source, find};
 use crate::data::known::FASHION;
 use crate::data::places::SearchFolders;
+use crate::error::{Result, refuse};
 use crate::files;
 use crate::number::count;
 

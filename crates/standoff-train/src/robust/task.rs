@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::error::{Result, refuse};
 use standoff_nn::data::Dataset;
 use standoff_nn::{Batch, Biases, Model, Weights};
 
 use super::config::RobustConfig;
 use crate::data::known::MNIST;
 use crate::data::{SearchFolders, check_is_not_arrays, find_images};
+use crate::error::{Result, refuse};
 use crate::fair::predictor::image_metadata;
 use crate::model_file;
 use crate::training::manifest::DataRecord;

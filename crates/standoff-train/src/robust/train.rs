@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::document::{self, DocumentFormat};
-use crate::error::{At, Result};
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
 use standoff_nn::attack::{self, Ball, LabelledImages, Protocol, ensemble};
@@ -16,13 +14,15 @@ use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 use super::config::RobustConfig;
 use super::results::{RobustResult, Share};
 use super::task::RobustTask;
+use crate::document::ROBUST;
+use crate::error::{At, Result};
 use crate::number::short;
-use crate::training::run::{End, Finished, Pace, run_or_find};
+use crate::training::run::{End, Finished, Pace, ResultFile, run_or_find};
 use crate::training::runs::{self, Load};
 use crate::training::{Control, Experiment, Measurement, Observer, Run, Trainable};
 
 /// The file with the result of a run.
-pub const RESULT: &str = "results.json";
+pub const RESULT: ResultFile = ResultFile { name: "results.json", format: Some(ROBUST) };
 
 impl Experiment<RobustConfig> {
     /// Trains, continues or finds the result, and reports progress to the observer. `None` when interrupted.
@@ -167,7 +167,6 @@ impl<P: Probe> RobustTraining<'_, P> {
 impl<P: Probe> Trainable for RobustTraining<'_, P> {
     type Game = P;
     type Outcome = RobustResult;
-    const FORMAT: DocumentFormat = document::ROBUST;
 
     fn name(&self) -> String {
         format!("{} at eps {}", self.config.method.name(), short(self.config.eps))

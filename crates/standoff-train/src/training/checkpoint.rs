@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Result, error, refuse};
 use sha2::{Digest, Sha256};
 use standoff::Visitor;
 use standoff_nn::model::weights::{Metadata, Tensor, encode, write_atomically};
 
+use crate::error::{At, Result, error, refuse};
 use crate::files;
 use crate::number::hexadecimal;
 

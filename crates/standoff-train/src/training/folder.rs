@@ -4,10 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, error, refuse};
-
 use super::lock::{self, RunLock};
 use super::{machine, manifest};
+use crate::error::{Error, Result, error, refuse};
 use crate::files;
 
 /// The configuration of a run. A folder that has it can be resumed.
@@ -38,8 +37,10 @@ pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<(PathB
         make(path)?;
         let lock = RunLock::take(path)?;
         remove_partial_files(path);
+        // A run that was killed before it had a configuration leaves these.
+        let early = [lock::FILE, manifest::FILE, machine::FILE];
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let taken = entries.filter(|e| e.file_name() != lock::FILE && e.file_name() != manifest::FILE).count() > 0;
+        let taken = entries.filter(|entry| early.iter().all(|name| entry.file_name() != *name)).count() > 0;
         if taken && !force {
             let resume = match kind.resume {
                 "" => String::new(),
@@ -187,9 +188,11 @@ mod tests {
         half.iter().chain(&other).for_each(|name| fs::write(place.path().join(name), "x").expect("written"));
         remove_partial_files(place.path());
         assert_eq!(left(place.path()), other);
-        // A folder in which a run was killed before it had a configuration is as good as new.
+        // A folder in which a run was killed before it had a configuration counts as empty.
         other.iter().for_each(|name| fs::remove_file(place.path().join(name)).expect("removed"));
-        fs::write(place.path().join(half[0]), "x").expect("written");
+        [half[0], manifest::FILE, machine::FILE]
+            .iter()
+            .for_each(|name| fs::write(place.path().join(name), "x").expect("written"));
         new(Some(place.path()), FAIR, false).expect("empty");
     }
 }

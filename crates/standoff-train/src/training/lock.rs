@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result, error};
-
 use crate::files;
 
 /// The locked file in a run folder; it names the process that holds the lock. It may remain after a kill, without a lock on it.

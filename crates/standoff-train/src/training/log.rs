@@ -5,10 +5,10 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, error};
 use serde::Serialize;
 
 use super::events::{EVENTS, Events};
+use crate::error::{Error, Result, error};
 use crate::files;
 
 pub(super) const METRICS: &str = "metrics.jsonl";

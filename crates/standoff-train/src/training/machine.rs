@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::{Result, error};
 use standoff_nn::Isa;
 
+use crate::error::{Result, error};
 use crate::files;
 
 /// The name of the file.

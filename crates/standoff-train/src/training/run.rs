@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::document::DocumentFormat;
-use crate::error::{At, Diverged, Error, Result, error, refuse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use standoff::{Game, StopReason, Training};
 use standoff_nn::Weights;
 
@@ -19,6 +18,8 @@ use super::curve::Curve;
 use super::folder;
 use super::log::Log;
 use super::measurement::Measurement;
+use crate::document::DocumentFormat;
+use crate::error::{At, Diverged, Error, Result, error, refuse};
 use crate::files;
 
 /// A training: its game, its measurements and its result.
@@ -27,8 +28,6 @@ pub trait Trainable {
     type Game: Game<Real = f32>;
     /// The result of a finished run.
     type Outcome: Serialize + DeserializeOwned;
-    /// The format of the file that holds the outcome.
-    const FORMAT: DocumentFormat;
 
     /// The name of the run.
     fn name(&self) -> String;
@@ -88,8 +87,17 @@ pub struct Pace {
     pub cadence: u64,
     /// Steps in an epoch.
     pub epoch: u64,
-    /// The name of the file with its result.
-    pub result: &'static str,
+    /// The file with its result.
+    pub result: ResultFile,
+}
+
+/// The name of a result file, and its format if it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultFile {
+    /// The name.
+    pub name: &'static str,
+    /// The format and version in its first two fields.
+    pub format: Option<DocumentFormat>,
 }
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -101,7 +109,7 @@ const MODEL: &str = "model.safetensors";
 fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
     let Some(folder) = &pace.folder else { return Ok(None) };
     fs::create_dir_all(folder).map_err(|e| folder::not_made(folder, &e))?;
-    let found = result(&folder.join(pace.result))?;
+    let found = pace.result.read(folder)?;
     if found.is_some() {
         control.steps.fetch_add(pace.steps, Ordering::Relaxed);
     }
@@ -120,14 +128,30 @@ pub fn run_or_find<M, T: DeserializeOwned>(
     Ok(train(pace)?.map(|run| run.outcome))
 }
 
-/// The result in a file; nothing where there is none yet.
-pub fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    if !path.exists() {
-        return Ok(None);
+impl ResultFile {
+    /// Reads the file in a folder; `None` where there is none. A newer version is refused.
+    pub fn read<T: DeserializeOwned>(self, folder: &Path) -> Result<Option<T>> {
+        let path = folder.join(self.name);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let document: Value = serde_json::from_str(&files::text(&path, "a result")?)
+            .at(|| format!("{} is damaged; delete it to run again", files::name(&path)))?;
+        if let Some(format) = self.format {
+            format.check(&document).at(|| format!("{} cannot be used", files::name(&path)))?;
+        }
+        let read = serde_json::from_value(document).map(Some);
+        read.at(|| format!("{} is damaged; delete it to run again", files::name(&path)))
     }
-    let text = files::text(path, "a result")?;
-    let damaged = || format!("{} is damaged; delete it to run again", files::name(path));
-    serde_json::from_str(&text).map(Some).at(damaged)
+
+    fn write(self, folder: &Path, outcome: &impl Serialize) -> Result<()> {
+        let value = serde_json::to_value(outcome)?;
+        let document = match self.format {
+            Some(format) => format.stamp(value),
+            None => value,
+        };
+        files::replace(&folder.join(self.name), format!("{document:#}\n").as_bytes())
+    }
 }
 
 /// A training with its log and its checkpoints.
@@ -244,8 +268,7 @@ impl<'g, S: Trainable> Run<'g, S> {
         if let Some(folder) = &self.pace.folder {
             weights.save(&folder.join(MODEL))?;
             files::replace(&folder.join(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
-            let text = serde_json::to_string_pretty(&S::FORMAT.stamp(serde_json::to_value(&outcome)?))? + "\n";
-            files::replace(&folder.join(self.pace.result), text.as_bytes())?;
+            self.pace.result.write(folder, &outcome)?;
             // With the result, the checkpoint is no longer needed.
             checkpoint::remove(&folder.join(CHECKPOINT));
         }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::find::{Found, Source, copies, find};
-use super::known::{FASHION, FILES, MNIST};
-use super::places::SearchFolders;
-use super::verify::{Verdict, verify};
+use standoff_train::data::find::{Found, Source, copies, find};
+use standoff_train::data::known::{FASHION, FILES, MNIST};
+use standoff_train::data::places::SearchFolders;
+use standoff_train::data::verify::{Verdict, verify};
 
 /// A dataset of 1 x 1 images with the given labels, as four plain files.
 fn dataset(folder: &Path, labels: &[u8], suffix: &str) {
