@@ -5,7 +5,7 @@ use serde::Deserialize;
 use standoff::error::nearest;
 use standoff::zoo::lqr::{DMatrix, Imitation, LqrGame, Order, System, discretise, eigenvalue_range};
 
-/// What a system file may hold.
+/// The keys of a system file.
 const KEYS: [&str; 11] = ["A", "B", "K", "Q", "R", "Sigma0", "dt", "gamma", "q_bounds", "r_bounds", "centre"];
 
 /// The built-in example, in the format of a file: a pole on a cart, and an expert who minds the pole's angle most.
@@ -18,11 +18,11 @@ dt = 0.1
 # The expert minimises the sum of x'Qx + u'Ru.
 Q = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 5, 0], [0, 0, 0, 1]]
 R = [[0.5]]
-# 0: the adversary is not told this cost, and finds one that explains the expert. Without this line it prefers Q and R.
+# 0: the adversary does not know this cost, and finds one that explains the expert. Without this line it prefers Q and R.
 gamma = 0
 ";
 
-/// The file as it is written. Matrices are lists of rows.
+/// The content of a file. Matrices are lists of rows.
 #[derive(Debug, Deserialize)]
 #[allow(non_snake_case)] // the names that people of the field use
 struct File {

@@ -1,4 +1,4 @@
-//! `standoff lqr`: imitates an expert who steers a linear system, and finds a cost that explains it.
+//! `standoff lqr`: imitates the controller of a linear system, and finds a cost that explains it.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::system::{EXAMPLE, Task};
 use crate::{Exit, files, interrupt, parse};
 use standoff_train::document;
 
-/// Who minimises.
+/// The minimising player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OrderName {
     /// The policy minimises, the cost maximises
@@ -37,7 +37,7 @@ The file holds A and B of x' = A x + B u (with `dt`: in continuous time, sampled
 expert: its gain K (u = -K x), or the cost Q, R that generates it. Optional: Sigma0 (covariance of the start),
 q_bounds and r_bounds ([least, most] eigenvalue; 0.1 to 10, or wider where Q and R need it), gamma and centre = { Q, R }: the weight and the centre of the
 adversary's regulariser. Where Q and R are given they are the centre, with gamma = 1; with gamma = 0 the
-adversary is not told them, and finds a cost of its own that explains the expert.")]
+adversary does not know them, and finds another cost that explains the expert.")]
 pub(crate) struct LqrArgs {
     /// A system file (`-` for standard input); without one, the built-in example
     #[arg(value_name = "SYSTEM.toml", value_hint = ValueHint::FilePath)]
@@ -47,11 +47,11 @@ pub(crate) struct LqrArgs {
     #[arg(long)]
     example: bool,
 
-    /// Done once neither player is able to gain more than this
+    /// Stop when neither player can gain more than this
     #[arg(short, long, default_value = "1e-7", value_parser = parse::positive)]
     eps: f64,
 
-    /// Who minimises; the equilibria are the same
+    /// The minimising player; the equilibria are the same
     #[arg(long, value_enum, default_value = "policy")]
     order: OrderName,
 
@@ -109,11 +109,11 @@ struct LqrResult<'a> {
     r: DMatrix<f64>,
     /// The largest difference between an entry of the gain and the expert's.
     apart: f64,
-    /// What following this policy costs more than following the expert, under the recovered cost.
+    /// The cost of this policy less the cost of the expert, under the recovered cost.
     excess: f64,
     /// The largest difference between the expert's gain and the optimal gain of the recovered cost.
     unexplained: Option<f64>,
-    /// Reasons to doubt that this policy is the expert's.
+    /// Reasons why this policy may differ from the expert's.
     warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `standoff plan`: what the theorems promise for given constants, before anything is run.
+//! `standoff plan`: the bounds of the theorems for given constants.
 
 use anyhow::{Result, bail};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
@@ -16,7 +16,7 @@ use standoff_train::document;
 
 /// A fast gradient: what a budget is timed with.
 const SECONDS_PER_GRADIENT: f64 = 1e-6;
-/// A budget beyond this, at a microsecond per gradient, is nothing anyone will wait for.
+/// A warning is printed above this time.
 const ABSURD_SECONDS: f64 = 86400.0;
 
 /// The arguments of `standoff plan`.
@@ -237,7 +237,7 @@ pub(crate) fn compact(v: f64) -> String {
     if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::present::number::lower(v) }
 }
 
-/// Says plainly when nobody will wait for that.
+/// A warning if a bound is more than a day.
 fn remark(rows: &[PlanRow]) -> String {
     let planned = rows.iter().filter(|r| r.plan.is_ok()).map(PlanRow::seconds);
     let longest = planned.fold(0.0, f64::max);

@@ -26,16 +26,18 @@ pub(crate) fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
     (!chart.lines.is_empty()).then(|| chart.file())
 }
 
-/// Epoch and largest loss, from the text of `epochs.csv`. Names of groups may hold commas and line breaks, numbers do not: a row of
-/// numbers is one that begins with one.
+/// Epoch and largest loss, from the text of `epochs.csv`.
 fn worst(text: &str) -> Option<Vec<(f64, f64)>> {
-    let points: Vec<(f64, f64)> = rows(text).iter().filter_map(|row| largest(row)).collect();
+    let points: Vec<(f64, f64)> = read(text).1.iter().filter_map(|row| largest(row)).collect();
     (!points.is_empty()).then_some(points)
 }
 
-/// The rows of `epochs.csv`: the epoch, then the losses.
-pub(crate) fn rows(text: &str) -> Vec<Vec<f64>> {
-    text.lines().filter_map(|line| line.split(',').map(|v| v.parse().ok()).collect()).collect()
+/// The names and the rows of `epochs.csv`: the epoch, then the losses. Damaged rows are skipped.
+pub(crate) fn read(text: &str) -> (Vec<String>, Vec<Vec<f64>>) {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let names = reader.headers().map(|names| names.iter().skip(1).map(str::to_owned).collect()).unwrap_or_default();
+    let row = |record: csv::StringRecord| record.iter().map(|v| v.parse().ok()).collect();
+    (names, reader.records().flatten().filter_map(row).collect())
 }
 
 /// The epoch of a row and its largest loss; NaN counts as larger than anything.

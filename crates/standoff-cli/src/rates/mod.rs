@@ -1,4 +1,4 @@
-//! What `standoff rates` is made of: gradient counts against eps, the slopes fitted to them, and the theorems' bounds.
+//! `standoff rates`: gradient counts against eps, the slopes fitted to them, and the bounds of the theorems.
 
 pub(crate) mod sheet;
 pub(crate) mod table;
@@ -25,7 +25,7 @@ pub(crate) struct Study {
     pub(crate) x: Option<Slope>,
 }
 
-/// What an accuracy cost.
+/// The gradients that an accuracy needed.
 #[derive(Debug)]
 pub(crate) struct Count {
     pub(crate) eps: f64,

@@ -1,10 +1,10 @@
-//! What one training left behind on its way: `metrics.jsonl` and `epochs.csv`, as far as they can be read.
+//! The curves of one training, from `metrics.jsonl` and `epochs.csv`.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::fair::figure::{largest, rows};
+use crate::fair::figure::{largest, read};
 use crate::files;
 use standoff_train::robust::results::Share;
 
@@ -34,7 +34,7 @@ pub(super) struct Measure {
     pub(super) gradients: u64,
 }
 
-/// A number, or none that is finite.
+/// A number; NaN if it is absent.
 fn known(number: Option<&Option<f64>>) -> f64 {
     number.copied().flatten().unwrap_or(f64::NAN)
 }
@@ -45,7 +45,7 @@ impl Measure {
         known(self.losses.get(group))
     }
 
-    /// How many groups it has.
+    /// The number of groups.
     pub(super) fn groups(&self) -> usize {
         self.losses.len()
     }
@@ -71,7 +71,7 @@ impl Measure {
     }
 }
 
-/// A training on its way.
+/// The curves of a training.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Track {
     /// `minmax-reg 0.1`.
@@ -85,14 +85,14 @@ pub(super) struct Track {
 }
 
 impl Track {
-    /// Reads the files of a folder; what is wrong with them is noted, and what is right is kept.
+    /// Reads the files of a folder. Damaged lines are noted and skipped.
     pub(super) fn read(folder: &Path, label: &str, seed: u64, notes: &mut Vec<String>) -> Self {
         let bytes = |name: &str| files::bytes(&folder.join(name), files::MAX_TEXT).ok();
         let text = |name: &str| bytes(name).map(|b| String::from_utf8_lossy(&b).into_owned());
         let shown = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut measures = Vec::new();
         match text("metrics.jsonl") {
-            None => notes.push(format!("{shown}: there is no metrics.jsonl, so nothing is known of its way")),
+            None => notes.push(format!("{shown}: there is no metrics.jsonl, so it has no curves")),
             Some(text) => {
                 let read: Vec<Option<Measure>> = text.lines().map(|line| serde_json::from_str(line).ok()).collect();
                 let bad = read.iter().filter(|line| line.is_none()).count();
@@ -105,14 +105,8 @@ impl Track {
                 measures.extend(read.into_iter().flatten());
             }
         }
-        let epochs = text("epochs.csv").unwrap_or_default();
-        Self {
-            label: label.to_owned(),
-            seed,
-            measures,
-            names: names(epochs.lines().next().unwrap_or("")),
-            epochs: rows(&epochs),
-        }
+        let (names, epochs) = read(&text("epochs.csv").unwrap_or_default());
+        Self { label: label.to_owned(), seed, measures, names, epochs }
     }
 
     /// Points of what was measured.
@@ -158,19 +152,6 @@ impl Bundle {
     }
 }
 
-/// The names in the first line of `epochs.csv`, without that of the epoch.
-fn names(line: &str) -> Vec<String> {
-    let (mut out, mut quoted) = (vec![String::new()], false);
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => out.push(String::new()),
-            c => out.last_mut().into_iter().for_each(|name| name.push(c)),
-        }
-    }
-    out.split_off(1)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -188,8 +169,8 @@ mod tests {
 
     #[test]
     fn names_may_hold_commas() {
-        assert_eq!(names("epoch,\"a, b\",c"), ["a, b", "c"]);
-        assert!(names("").is_empty());
+        assert_eq!(read("epoch,\"a, b\",c\n1,2,3\n").0, ["a, b", "c"]);
+        assert!(read("").0.is_empty());
     }
 
     #[test]

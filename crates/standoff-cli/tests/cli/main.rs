@@ -29,6 +29,7 @@ mod report;
 mod report_browser;
 mod reproduce;
 mod robust;
+mod screens;
 mod signals;
 mod solve;
 mod streams;

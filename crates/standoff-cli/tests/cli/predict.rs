@@ -12,7 +12,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Who is above 40 is rich; so is, a little more easily, who is called M.
+/// People above 40 are rich; for those called M the limit is a little lower.
 fn people(scratch: &Scratch) {
     let numeric = Kind::Numeric { mean: 40.0, deviation: 10.0, missing: 40.0 };
     let preprocessing = Preprocessing {
@@ -190,7 +190,7 @@ fn images_are_classified_and_strange_classes_left_out() {
     assert!((p - 0.576_116_88).abs() < 1e-6, "{p}");
     assert!(run.stderr.contains("1 of 4 images are of classes that the model does not know"), "{run:#?}");
     assert!(run.stdout.contains("worst group: 1, 50.00%"), "{run:#?}");
-    // An IDX file stands for its folder.
+    // The path of an IDX file means its folder.
     let file = scratch.run(&["predict", "model.safetensors", "-d", "pictures/t10k-images-idx3-ubyte"]).exits(0);
     assert_eq!(file.stdout, csv);
     brighter(&scratch, Shape::new(1, 1, 2), "cat,dog");

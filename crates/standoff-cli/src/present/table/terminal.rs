@@ -49,7 +49,7 @@ impl Table {
         blocks.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether a line is too wide, whether there are several blocks, and the number of lines.
+    /// True if a line is too wide, true if there are several blocks, and the number of lines.
     fn cost(&self, width: usize) -> (bool, bool, usize) {
         let (label, widths, blocks) = (self.label(width), self.widths(), self.blocks(width));
         let wide = widths.iter().any(|column| label + column > width);
