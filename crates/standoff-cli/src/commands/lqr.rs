@@ -179,8 +179,8 @@ impl<'a> LqrResult<'a> {
             for (i, row) in rows(m).iter().enumerate() {
                 // Rounding errors beside the other entries are shown as 0.
                 let clean = |v: f64| if v.abs() < 1e-12 * m.amax() { 0.0 } else { v };
-                let shown: Vec<String> = row.iter().map(|v| format!("{:>12}", short(clean(*v)))).collect();
-                facts.add(if i == 0 { name } else { "" }, shown.join(" "));
+                let shown: Vec<String> = row.iter().map(|v| format!("{:<12}", short(clean(*v)))).collect();
+                facts.add(if i == 0 { name } else { "" }, shown.join(" ").trim_end());
             }
         }
         facts.add("policy", format!("largest difference from the expert's gain: {}", short(self.apart)));

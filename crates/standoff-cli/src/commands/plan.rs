@@ -9,7 +9,7 @@ use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
 use super::noise_rows::NoiseRows;
 use crate::present::number::{duration, short};
 use crate::present::screen::{Screen, WARN, paint};
-use crate::present::table::Table;
+use crate::present::table::{Table, wrapped};
 use crate::source::Source;
 use crate::{Exit, constants, parse};
 use standoff_train::document;
@@ -229,7 +229,7 @@ fn human(c: &Constants, goal: Goal, rows: &[PlanRow], width: usize) -> String {
         }
     }
     let table = if table.is_empty() { format!("{caption}\n") } else { table.terminal(width) };
-    format!("constants, {source}\n{}\n{table}{missing}{}", constants::table(c, width), remark(rows))
+    format!("constants, {source}\n{}\n{table}{missing}{}", constants::table(c, width), remark(rows, width))
 }
 
 /// Four digits fit the columns.
@@ -238,16 +238,16 @@ pub(crate) fn compact(v: f64) -> String {
 }
 
 /// A warning if a bound is more than a day.
-fn remark(rows: &[PlanRow]) -> String {
+fn remark(rows: &[PlanRow], width: usize) -> String {
     let planned = rows.iter().filter(|r| r.plan.is_ok()).map(PlanRow::seconds);
     let longest = planned.fold(0.0, f64::max);
     if longest <= ABSURD_SECONDS {
         return String::new();
     }
-    format!(
-        "\n{} up to {} at one microsecond per gradient. These are worst cases, not predictions:\n\
-         `standoff solve` (method auto) stops when the certificate proves eps, usually after far fewer.\n",
-        paint(WARN, "absurd budget:"),
+    let text = format!(
+        "absurd budget: up to {} at one microsecond per gradient. These are worst cases, not predictions: `standoff solve` (method \
+         auto) stops when the certificate proves eps, usually after far fewer gradients.",
         duration(longest)
-    )
+    );
+    format!("\n{}\n", paint(WARN, &wrapped(&text, width)))
 }

@@ -24,7 +24,7 @@ fn with<'a>(extra: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn the_table_counts_gradients_and_says_who_won() {
     let run = Scratch::new().run(&with(&["--verbose"])).exits(0);
-    for word in ["kink", "trap", "1e-2", "does not fit", "within 2x", "at most 100,000 gradients per entry"] {
+    for word in ["kink", "trap", "1e-2", "needs mu", "within 2x", "at most 100,000 gradients per entry"] {
         assert!(run.stdout.contains(word), "no `{word}` in {}", run.stdout);
     }
 }

@@ -7,7 +7,7 @@ mod terminal;
 
 use clap::builder::styling::Style;
 
-pub(crate) use terminal::wrapped;
+pub(crate) use terminal::{hanging, wrapped};
 
 /// A cell: one line for each layer of the table.
 #[derive(Debug, Clone, PartialEq, Default)]
