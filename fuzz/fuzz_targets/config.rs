@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use standoff_train::training::Description as _;
 use standoff_train::{fair, robust};
 
 fuzz_target!(|data: &[u8]| {

@@ -3,6 +3,7 @@
 use clap::Command;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::robust::config::RobustConfig;
+use standoff_train::training::Description as _;
 
 /// The command line with a default behind every flag that has one.
 pub(crate) fn shown_in(command: Command) -> Command {

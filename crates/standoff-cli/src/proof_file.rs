@@ -23,7 +23,7 @@ pub(crate) struct GameFiles {
 /// Writes the proof of a pair.
 pub(crate) fn write(path: &Path, game: &GameFiles, point: &Point<f64>, evidence: &Evidence) -> Result<()> {
     let value = proof(game, point, evidence)?;
-    files::replace(path, format!("{value}\n").as_bytes())
+    Ok(files::replace(path, format!("{value}\n").as_bytes())?)
 }
 
 fn proof(game: &GameFiles, point: &Point<f64>, evidence: &Evidence) -> Result<Value> {

@@ -137,7 +137,7 @@ pub(crate) fn formula(path: &Path) -> Result<FormulaGame> {
 }
 
 fn formula_and_files(path: &Path, keep: bool) -> Result<(FormulaGame, GameFiles)> {
-    let text = files::game(path, "a game").map_err(|error| with_zoo_hint(error, path))?;
+    let text = files::game(path, "a game").map_err(|error| with_zoo_hint(error.into(), path))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut seen = BTreeMap::new();
     let mut open = |name: &str| -> Result<Box<dyn Read>, String> {

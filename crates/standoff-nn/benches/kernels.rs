@@ -1,4 +1,4 @@
-//! The speed of every stage of the presets, beside the peak of the machine measured in the same run.
+//! The speed of every stage of the presets, and the peak of the machine measured in the same run.
 //!
 //! `cargo bench -p standoff-nn --bench kernels`
 #![allow(clippy::print_stdout)]
@@ -30,7 +30,7 @@ fn main() {
     }
 }
 
-/// Gradients of a leaf of images through the whole network: of the loss, and of its bound.
+/// Gradients of 64 images through the whole network: of the loss, and of the worst-case loss by interval bounds.
 fn whole(engine: &Engine, each: Duration) {
     let images: Vec<u8> = (0..64 * 784u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let labels: Vec<u16> = (0..64).map(|i| i % 10).collect();

@@ -1,4 +1,4 @@
-//! The engine's side of the comparison with PyTorch: does the jobs it is asked for on stdin, answers in JSON on stdout.
+//! The engine's side of the comparison with PyTorch: reads jobs from stdin, writes results as JSON to stdout.
 //! `bench/run.sh` runs it; `bench/README.md` describes the jobs and the protocol.
 
 use safetensors::SafeTensors;
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
-/// What a check hands over: vectors by name.
+/// The result of a check: vectors by name.
 type Found = Vec<(&'static str, Vec<f32>)>;
 
 const THREADS: usize = 2;
 const PIXELS: usize = 784;
-/// Steps of Adam in one run, and the images of each group in one step.
+/// Adam steps per run, and images of each group per step.
 const STEPS: usize = 30;
 const OF_GROUP: usize = 200;
 
@@ -35,7 +35,7 @@ struct Work {
     bytes: Vec<u8>,
     labels: Vec<u16>,
     targets: Vec<u16>,
-    /// The images as an attack moves them, and where they started.
+    /// The attacked images, and the clean ones.
     moved: Vec<f32>,
     clean: Vec<f32>,
     gathered: Vec<f32>,
@@ -78,7 +78,7 @@ impl Work {
         })
     }
 
-    /// Forward and backward over everything: three groups, a gradient of each.
+    /// Forward and backward over all images: three groups, a gradient of each.
     fn whole_pass(&mut self) -> Result<()> {
         let n = self.labels.len();
         let samples = Samples::Bytes { data: &self.bytes, scale: 255.0 };
@@ -87,7 +87,7 @@ impl Work {
         Ok(self.engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut self.out)?)
     }
 
-    /// Steps of Adam from the start, weights of the groups from their losses; seconds per step, and the parameters.
+    /// Runs Adam from the start, with group weights from the losses. Returns the seconds per step, and the parameters.
     fn adam(&mut self, steps: usize) -> Result<(f64, Vec<f32>)> {
         let (mut x, set) = (self.start.clone(), Set::simplex(3, 1.0)?);
         let (mut m, mut v) = (vec![0.0f32; x.len()], vec![0.0f32; x.len()]);
@@ -123,7 +123,7 @@ impl Work {
         Ok((seconds, x))
     }
 
-    /// Slopes of the attacked loss at the images as they are moved now.
+    /// Gradients of the attacked loss with respect to the current images.
     fn slopes(&mut self, rows: &[u32]) -> Result<()> {
         let samples = Samples::Floats(&self.moved);
         let ends = [rows.len()];
@@ -161,7 +161,7 @@ impl Work {
         Ok(())
     }
 
-    /// A pass over moved images: mean loss of these rows.
+    /// A pass over the attacked images of these rows; the loss is their mean.
     fn moved_pass(&mut self, rows: &[u32], ask: Ask) -> Result<()> {
         let samples = Samples::Floats(&self.moved);
         let ends = [rows.len()];
@@ -169,7 +169,7 @@ impl Work {
         Ok(self.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.out)?)
     }
 
-    /// The training pass after an attack: over all images, or the losses of all and the gradient of the worst of each ten.
+    /// The training pass after an attack: over all images, or the losses of all and the gradient of the largest of each ten.
     fn train(&mut self, worst: bool) -> Result<()> {
         let all = self.all();
         if !worst {
@@ -188,7 +188,7 @@ impl Work {
         (0..self.labels.len() as u32).collect()
     }
 
-    /// Once; the seconds, where they are not those of the whole call.
+    /// Runs a job once. Returns the seconds if they are not those of the whole call.
     fn run(&mut self, job: &str) -> Result<Option<f64>> {
         match job {
             "fair-adam" => return Ok(Some(self.adam(STEPS)?.0)),
@@ -277,7 +277,7 @@ fn answer(folder: &Path, work: &mut Option<(String, Work)>, words: &[&str]) -> R
     Ok(format!(r#"{{"seconds": [{}]}}"#, seconds.join(", ")))
 }
 
-/// The most memory this process ever had, from Linux; elsewhere an error.
+/// The peak memory of this process, from Linux; an error on other systems.
 fn peak_megabytes() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

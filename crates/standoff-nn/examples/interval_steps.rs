@@ -1,4 +1,4 @@
-//! Interval-bound training of `lenet` on the bundled MNIST, to see what a schedule gives:
+//! Interval-bound training of `lenet` on the bundled MNIST, to compare schedules:
 //! `cargo run --release -p standoff-nn --example interval_steps -- epochs=20 warm=1 ramp=10 rate=0.001 batch=100 out=ibp.safetensors`.
 //! One line per epoch: seconds, accuracy and certified share of the first test images; then proofs on all 10,000.
 #![allow(clippy::print_stdout)]
@@ -7,12 +7,12 @@ use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Point, Training};
 use standoff_nn::Ramp;
-use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
+use standoff_nn::attack::{LabelledImages, Protocol, Run, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::ImageSet;
+use standoff_nn::data::{Batching, Dataset, Order};
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
 use standoff_nn::model::weights::Metadata;
-use standoff_nn::robust::{Batching, Labelled, Order};
 use standoff_nn::{Biases, Engine, Model, Region, Shape, Weights};
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,9 +21,10 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-struct Given(HashMap<String, String>);
+/// `key=value` arguments.
+struct Arguments(HashMap<String, String>);
 
-impl Given {
+impl Arguments {
     fn number(&self, name: &str, default: f64) -> Result<f64> {
         Ok(self.0.get(name).map_or(Ok(default), |text| text.parse())?)
     }
@@ -37,12 +38,12 @@ fn images(name: &str) -> Result<ImageSet> {
 
 fn main() -> Result<()> {
     let given = std::env::args().skip(1).filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())));
-    let given = Given(given.collect());
+    let given = Arguments(given.collect());
     let model = Model::preset("lenet", Shape::new(1, 28, 28), 10)?;
     let limit = given.number("images", 60_000.0)? as usize;
-    let train = Arc::new(Labelled::images(&images("train")?, 255.0)?.first(limit)?);
+    let train = Arc::new(Dataset::images(&images("train")?, 255.0)?.first(limit)?);
     let test = images("t10k")?;
-    let judged = Arc::new(Labelled::images(&test, 255.0)?.first(2_000)?);
+    let judged = Arc::new(Dataset::images(&test, 255.0)?.first(2_000)?);
     let (threads, seed) = (given.number("threads", 2.0)? as usize, given.number("seed", 1.0)? as u64);
     let size = given.number("batch", 100.0)? as usize;
     let epoch = (train.len() / size) as u64;
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
     let ramp = Ramp { start: steps("warm", 1.0)?, steps: steps("ramp", 10.0)? };
     let total = steps("epochs", 20.0)?;
     let rate = given.number("rate", 1e-3)?;
-    // The last part of the epochs at a tenth of the rate, and the last third of that at a hundredth.
+    // The last epochs (a share of `slow`) run at a tenth of the rate, and the last third of them at a hundredth.
     let slow = (given.number("slow", 0.4)? * total as f64) as u64;
     let schedule = Schedule::new(&[(total - slow, rate), (slow - slow / 3, 0.1 * rate), (slow / 3, 0.01 * rate)])?;
     let order = Order::Shuffled(seed);
@@ -110,11 +111,11 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The standard ensemble beside the proof, image by image.
+/// Compares the standard ensemble of attacks with the proof, image by image.
 fn attack(engine: &Engine, images: &[f32], labels: &[u16], eps: f32) -> Result<()> {
     let proof = certify(engine, images, labels, Region::image(eps))?;
-    let victims = Victims { images, labels };
-    let found = ensemble(engine, victims, &Protocol::standard(f64::from(eps)), &Run::new(1))?;
+    let labelled = LabelledImages { images, labels };
+    let found = ensemble(engine, labelled, &Protocol::standard(f64::from(eps)), &Run::new(1))?;
     let broken = (0..labels.len()).filter(|&i| proof.certified[i] && !found.stands(i)).count();
     let (n, right, left, proven) = (labels.len(), found.correct(), found.left(), proof.count());
     println!("at {eps}, of {n}: {right} right, {left} under the ensemble, {proven} proven, {broken} of these broken");

@@ -1,9 +1,9 @@
-//! What a step of robust training costs, and what screening targets costs in exactness, on MNIST with the network of the paper.
+//! The time of a step of robust training, and the loss that screening of targets misses, on MNIST with the network of the paper.
 //!
 //! `robust_steps speed [batch=128] [steps=6]` times a few steps of every objective;
 //! `robust_steps train [objective=all|K|K/S|K/pS|proven/S|madry|trades|natural] [batch=128] [epochs=1] [lr=5e-4] [out=FILE] ...` trains;
-//! `robust_steps profile` sets a step of an attack beside the stages it consists of, on one thread;
-//! `robust_steps agree [from=FILE] [images=500]` sets screened targets beside all of them at given weights.
+//! `robust_steps profile` compares the time of an attack step with the sum of its stages, on one thread;
+//! `robust_steps agree [from=FILE] [images=500]` compares screened targets with all targets at given weights.
 #![allow(clippy::print_stdout)]
 
 use standoff::methods::{Reply, Train};
@@ -11,8 +11,9 @@ use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Point, Training};
 use standoff_nn::Ramp;
 use standoff_nn::data::ImageSet;
+use standoff_nn::data::{Batching, Dataset, Order};
 use standoff_nn::model::weights::{Metadata, Tensor, encode};
-use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, RobustGame, Start, Targets};
+use standoff_nn::robust::{Objective, Options, RobustGame, Start, Targets, TrainingAttack};
 use standoff_nn::{Ask, Batch, Biases, Engine, Loss, Model, Outcome, Samples, Shape, StepKind, Steps, Weights};
 use std::collections::HashMap;
 use std::path::Path;
@@ -62,9 +63,9 @@ impl Arguments {
         let eps: f32 = self.or("eps", 0.4)?;
         let steps = self.or("attack-steps", 11)?;
         let base = match objective {
-            Objective::Madry => Attack::madry(eps, steps),
-            Objective::Trades { .. } => Attack::trades(eps, steps),
-            _ => Attack { steps, ..Attack::published(eps) },
+            Objective::Madry => TrainingAttack::madry(eps, steps),
+            Objective::Trades { .. } => TrainingAttack::trades(eps, steps),
+            _ => TrainingAttack { steps, ..TrainingAttack::published(eps) },
         };
         let kind = match self.word("kind", "sign").as_str() {
             "sign" => StepKind::Sign,
@@ -77,14 +78,14 @@ impl Arguments {
             steps => Start::Warm { steps },
         };
         let (size, ramp) = (self.or("size", base.size)?, Ramp::over(self.or("ramp", 0)?));
-        Ok(Options { objective, attack: Attack { kind, size, start, ramp, ..base }, batching, seed: 1 })
+        Ok(Options { objective, attack: TrainingAttack { kind, size, start, ramp, ..base }, batching, seed: 1 })
     }
 }
 
-fn mnist(part: &str) -> Result<Arc<Labelled>> {
+fn mnist(part: &str) -> Result<Arc<Dataset>> {
     let file = |kind: &str| format!("data/mnist/{part}-{kind}-ubyte.gz");
     let set = ImageSet::open(Path::new(&file("images-idx3")), Path::new(&file("labels-idx1")))?;
-    Ok(Arc::new(Labelled::images(&set, 255.0)?))
+    Ok(Arc::new(Dataset::images(&set, 255.0)?))
 }
 
 fn network() -> Result<Model> {
@@ -98,7 +99,7 @@ fn start(model: &Model, arguments: &Arguments) -> Result<Vec<f32>> {
     }
 }
 
-/// Runs steps of Adam, and calls `report` after each.
+/// Runs Adam, and calls `report` after each step.
 fn train(
     game: &mut RobustGame,
     x: &[f32],
@@ -120,7 +121,7 @@ fn train(
     Ok(training.point().x.clone())
 }
 
-/// Milliseconds per step, least of the steps after the first; noise only ever adds.
+/// Milliseconds per step, the least of the steps after the first: noise only adds time.
 fn speed(arguments: &Arguments) -> Result<()> {
     let (model, data) = (network()?, mnist("train")?);
     let batch = arguments.or("batch", 128)?;
@@ -144,7 +145,7 @@ fn speed(arguments: &Arguments) -> Result<()> {
 }
 
 /// Natural accuracy and that under PGD-40 (sign steps of 0.01 from the image, quantised by truncation), in percent.
-fn judge(engine: &mut Engine, x: &[f32], data: &Labelled, eps: f32) -> Result<(f64, f64)> {
+fn judge(engine: &mut Engine, x: &[f32], data: &Dataset, eps: f32) -> Result<(f64, f64)> {
     engine.set_weights(x)?;
     let (n, ends) = (data.len(), [data.len()]);
     let batch = Batch { samples: data.samples(), labels: data.labels(), rows: None, ends: &ends, weights: None };
@@ -181,10 +182,10 @@ fn long_train(arguments: &Arguments) -> Result<()> {
         let step = training.steps();
         if step.is_multiple_of(every) || step == steps {
             busy += clock.elapsed().as_secs_f64();
-            let tally = training.game().tally();
+            let accuracy = training.game().accuracy();
             let found = judge(&mut judges, &training.point().x, &test, eps);
             let (natural, pgd) = found.unwrap_or((f64::NAN, f64::NAN));
-            let attacked = 100.0 * tally.attacked as f64 / tally.images as f64;
+            let attacked = 100.0 * accuracy.attacked as f64 / accuracy.images as f64;
             println!("{step:>6} steps {busy:>7.1} s: batch {attacked:>5.1}, test {natural:.2}, PGD-40 {pgd:.2}");
             clock = Instant::now();
         }
@@ -203,7 +204,7 @@ fn long_train(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Screened targets beside all of them: how often the same target wins, and how much of the loss is found.
+/// Compares screened targets with all targets: how often the same target has the largest loss, and the share of the loss found.
 fn agree(arguments: &Arguments) -> Result<()> {
     let (model, data) = (network()?, Arc::new(mnist("train")?.first(arguments.or("images", 500)?)?));
     let x = start(&model, arguments)?;
@@ -212,7 +213,7 @@ fn agree(arguments: &Arguments) -> Result<()> {
     let (n, gap) = (data.len(), want.certificate);
     println!(
         "all: loss {:.4}, stand {}/{n}, X {:.3e}, Y {:.1e}",
-        want.value, want.tally.attacked, gap.x.upper, gap.y.upper
+        want.value, want.accuracy.attacked, gap.x.upper, gap.y.upper
     );
     println!("targets      attack steps  same winner  loss found  stand");
     for name in arguments.word("names", "1,2,3,4,1/1,2/1,3/1,1/2,2/2,1/4,proven/10,proven/9").split(',') {
@@ -224,13 +225,13 @@ fn agree(arguments: &Arguments) -> Result<()> {
             "{name:<12} {work:>12.1} {:>11.1}% {:>10.2}% {:>6}",
             100.0 * same as f64 / n as f64,
             100.0 * got.value / want.value,
-            got.tally.attacked
+            got.accuracy.attacked
         );
     }
     Ok(())
 }
 
-/// Seconds this thread has run, from Linux, which company does not count into; elsewhere those since the start.
+/// CPU seconds of this thread, from Linux, which exclude other processes; on other systems the time since the start.
 fn busy(begun: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
@@ -238,7 +239,7 @@ fn busy(begun: Instant) -> f64 {
 }
 
 /// Microseconds per image of one attack step on one thread: the sum of its stages (the least of many), the engine's loop, and a pass
-/// (means of the time this thread ran).
+/// (means of the CPU time of this thread).
 fn profile(arguments: &Arguments) -> Result<()> {
     let (model, data) = (network()?, mnist("train")?);
     let mut engine = Engine::new(&model, 1)?;

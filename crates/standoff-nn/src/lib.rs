@@ -16,7 +16,7 @@ pub mod reference;
 
 pub use engine::{Ask, Batch, Bounds, Engine, Loss, Outcome, Region, Samples, StageTime, StepKind, Steps};
 pub use error::Error;
-pub use games::{Ramp, fair, interval, robust};
+pub use games::{GameLosses, NetworkGame, Ramp, StepInput, WeightSets, fair, interval, robust};
 pub use kernels::Isa;
 pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};
 

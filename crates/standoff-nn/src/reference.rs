@@ -1,11 +1,11 @@
-//! The plain network: one sample at a time, one layer after another, in `f64`. Slow, and what everything fast is tested against;
-//! it also tells where in a network a number stopped being finite.
+//! The reference network: one sample at a time, layer by layer, in `f64`. It is slow, and the tests compare every fast version with it.
+//! It also finds the layer in which a number becomes infinite or NaN.
 
 pub mod interval;
 
 use crate::{Layer, Model, Shape};
 
-/// The input of every layer, and last the logits: `values[i]` goes into layer i.
+/// The input of every layer, and last the logits: `values[i]` is the input of layer i.
 pub fn forward(model: &Model, params: &[f64], x: &[f64]) -> Vec<Vec<f64>> {
     assert_eq!(params.len(), model.size());
     assert_eq!(x.len(), model.input().size());
@@ -15,7 +15,7 @@ pub fn forward(model: &Model, params: &[f64], x: &[f64]) -> Vec<Vec<f64>> {
         let out = match *layer {
             Layer::Conv { kernel, .. } => {
                 let (w, b) = parameters(model, params, i);
-                conv2d_forward(x, w, b, kernel, from, to)
+                PlainConv { k: kernel, from, to }.forward(x, w, b)
             }
             Layer::Dense(_) => {
                 let (w, b) = parameters(model, params, i);
@@ -42,7 +42,7 @@ pub fn backward(model: &Model, params: &[f64], values: &[Vec<f64>], dz: &[f64]) 
             Layer::Conv { kernel, .. } => {
                 let (w, _) = parameters(model, params, i);
                 let (dw, db) = parameters_mut(model, &mut grad, i);
-                conv2d_backward((dw, db, &mut dx), &g, x, w, kernel, (from, to));
+                dx = PlainConv { k: kernel, from, to }.backward((dw, db), &g, x, w);
             }
             Layer::Dense(_) => {
                 let (w, _) = parameters(model, params, i);
@@ -77,47 +77,55 @@ pub fn backward(model: &Model, params: &[f64], values: &[Vec<f64>], dz: &[f64]) 
     (grad, g)
 }
 
-/// `out[o][r][c] = b[o] + sum over i, p, q of w[o][i][p][q] x[i][r + p][c + q]`.
-fn conv2d_forward(x: &[f64], w: &[f64], b: &[f64], k: usize, from: Shape, to: Shape) -> Vec<f64> {
-    let mut out = Vec::with_capacity(to.size());
-    for o in 0..to.channels {
-        for r in 0..to.height {
-            for c in 0..to.width {
-                let mut sum = b[o];
-                each_tap(k, from, |tap, i, p, q| {
-                    sum += w[o * from.channels * k * k + tap] * x[at(from, i, r + p, c + q)];
-                });
-                out.push(sum);
-            }
-        }
-    }
-    out
-}
-
-/// Adds to the gradients of weights, bias and input.
-fn conv2d_backward(
-    (dw, db, dx): (&mut [f64], &mut [f64], &mut [f64]),
-    g: &[f64],
-    x: &[f64],
-    w: &[f64],
+/// A convolution of side k between two shapes.
+#[derive(Clone, Copy)]
+struct PlainConv {
     k: usize,
-    (from, to): (Shape, Shape),
-) {
-    for o in 0..to.channels {
-        for r in 0..to.height {
-            for c in 0..to.width {
-                let g = g[at(to, o, r, c)];
-                db[o] += g;
-                each_tap(k, from, |tap, i, p, q| {
-                    let (tap, place) = (o * from.channels * k * k + tap, at(from, i, r + p, c + q));
-                    dw[tap] += g * x[place];
-                    dx[place] += g * w[tap];
-                });
+    from: Shape,
+    to: Shape,
+}
+
+impl PlainConv {
+    /// `out[o][r][c] = b[o] + sum over i, p, q of w[o][i][p][q] x[i][r + p][c + q]`.
+    fn forward(self, x: &[f64], w: &[f64], b: &[f64]) -> Vec<f64> {
+        let Self { k, from, to } = self;
+        let mut out = Vec::with_capacity(to.size());
+        for o in 0..to.channels {
+            for r in 0..to.height {
+                for c in 0..to.width {
+                    let mut sum = b[o];
+                    each_tap(k, from, |tap, i, p, q| {
+                        sum += w[o * from.channels * k * k + tap] * x[at(from, i, r + p, c + q)];
+                    });
+                    out.push(sum);
+                }
             }
         }
+        out
+    }
+
+    /// Adds the gradients of weights and bias to dw and db, and returns that of the input.
+    fn backward(self, (dw, db): (&mut [f64], &mut [f64]), g: &[f64], x: &[f64], w: &[f64]) -> Vec<f64> {
+        let Self { k, from, to } = self;
+        let mut dx = vec![0.0; x.len()];
+        for o in 0..to.channels {
+            for r in 0..to.height {
+                for c in 0..to.width {
+                    let g = g[at(to, o, r, c)];
+                    db[o] += g;
+                    each_tap(k, from, |tap, i, p, q| {
+                        let (tap, place) = (o * from.channels * k * k + tap, at(from, i, r + p, c + q));
+                        dw[tap] += g * x[place];
+                        dx[place] += g * w[tap];
+                    });
+                }
+            }
+        }
+        dx
     }
 }
 
+/// Calls f with the index of each tap, its channel, row and column.
 fn each_tap(k: usize, from: Shape, mut f: impl FnMut(usize, usize, usize, usize)) {
     let mut tap = 0;
     for i in 0..from.channels {
@@ -130,7 +138,7 @@ fn each_tap(k: usize, from: Shape, mut f: impl FnMut(usize, usize, usize, usize)
     }
 }
 
-/// Where the largest of each square lies; ties go to the first in row-major order.
+/// The index of the maximum of each square; ties go to the first in row-major order.
 fn winners(x: &[f64], side: usize, from: Shape, to: Shape) -> Vec<usize> {
     let mut out = Vec::with_capacity(to.size());
     for o in 0..to.channels {
@@ -154,7 +162,7 @@ fn at(s: Shape, channel: usize, row: usize, column: usize) -> usize {
     (channel * s.height + row) * s.width + column
 }
 
-/// Weight and bias of a layer; empty for a layer without.
+/// Weight and bias of a layer; empty if it has none.
 fn parameters<'a>(model: &Model, params: &'a [f64], layer: usize) -> (&'a [f64], &'a [f64]) {
     let mut views = model.views().iter().filter(|view| view.layer == layer).map(|view| &params[view.range.clone()]);
     (views.next().unwrap_or(&[]), views.next().unwrap_or(&[]))

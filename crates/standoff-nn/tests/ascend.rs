@@ -1,4 +1,4 @@
-//! The attack loop of the engine against the same loop written out over passes: equal bits.
+//! Compares the attack loop of the engine with a loop over passes: equal bits.
 
 mod common;
 
@@ -30,7 +30,7 @@ impl Case {
     }
 }
 
-/// The loop as anybody would write it.
+/// The loop, written with passes.
 fn written_out(engine: &Engine, batch: &Batch<'_>, loss: Loss<'_>, steps: &Steps, x: &mut [f32]) {
     let width = engine.model().input().size();
     let Samples::Bytes { data, scale } = batch.samples else { unreachable!("bytes went in") };

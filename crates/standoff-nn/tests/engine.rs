@@ -1,4 +1,4 @@
-//! The engine against the plain reference: odd shapes, odd batches, every loss, every instruction set.
+//! Compares the engine with the reference: odd shapes, odd batches, every loss, every instruction set.
 
 mod common;
 
@@ -164,7 +164,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             engine.set_weights(&params).expect("finite");
             let mut out = Outcome::default();
             engine.pass(&case.batch(), Loss::CrossEntropy, ask, &mut out).expect("finite");
-            // A second time into the same outcome: scratch left over must not matter.
+            // A second time into the same outcome: old contents of the scratch must not matter.
             engine.pass(&case.batch(), Loss::CrossEntropy, ask, &mut out).expect("finite");
             out
         };

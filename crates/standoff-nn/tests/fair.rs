@@ -1,7 +1,8 @@
-//! The game of groups: what its shortcuts may not change.
+//! The game of groups: its shortcuts change no bits.
 
 use standoff::{Game, Need};
-use standoff_nn::fair::{Batching, GroupGame, Grouped, Order};
+use standoff_nn::data::{Batching, Dataset, Order};
+use standoff_nn::fair::GroupGame;
 use standoff_nn::{Biases, Model, Shape};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ fn game(model: &Model, threads: usize) -> GroupGame {
     let pixels = model.input().size();
     let labels: Vec<u16> = (0..97).map(|i| (i * i % 7 % 3) as u16).collect();
     let bytes = (0..97 * pixels).map(|i| (i * 7919 % 251) as u8).collect();
-    let data = Grouped::bytes(bytes, 255.0, model.input(), labels.clone(), &labels, 3).expect("data");
+    let data = Dataset::bytes(bytes, 255.0, model.input(), labels).and_then(|d| d.grouped_by_label(3)).expect("data");
     let batching = Batching::Balanced { size: 30, order: Order::Shuffled(5) };
     GroupGame::new(model, Arc::new(data), batching, threads).expect("a game")
 }

@@ -1,10 +1,11 @@
-//! The engine against PyTorch: what `golden/make.py` stored, tensor by tensor. Its header describes the files.
+//! Compares the engine with PyTorch, tensor by tensor, on the files that `golden/make.py` has written. Its header describes them.
 
 use safetensors::{Dtype, SafeTensors};
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff::{Point, Training};
-use standoff_nn::fair::{Batching, GroupGame, Grouped};
+use standoff_nn::data::{Batching, Dataset};
+use standoff_nn::fair::GroupGame;
 use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Shape};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ fn hash(seed: u32, i: usize) -> u32 {
     fmix(fmix(seed).wrapping_add(i as u32))
 }
 
-/// One golden file and the network it is of.
+/// One golden file and its network.
 struct Golden {
     name: &'static str,
     tensors: HashMap<String, Vec<f32>>,
@@ -69,7 +70,7 @@ impl Golden {
         self.model.input()
     }
 
-    /// How far ours is from what is stored, in the measure of make.py.
+    /// The distance between our tensor and the stored one, by the formula of make.py.
     fn apart(&self, name: &str, ours: &[f32]) -> f64 {
         let square = |a: f32, b: f32| (f64::from(a) - f64::from(b)).powi(2);
         if let Some(stored) = self.tensors.get(name) {
@@ -104,10 +105,11 @@ impl Golden {
         }
     }
 
-    fn grouped(&self) -> Arc<Grouped> {
+    fn grouped(&self) -> Arc<Dataset> {
         let groups: usize = self.facts["groups"].parse().expect("a number");
         let (labels, group) = (self.bytes["labels"].clone(), &self.bytes["groups"]);
-        Arc::new(Grouped::bytes(self.pixels.clone(), self.scale, self.input(), labels, group, groups).expect("groups"))
+        let data = Dataset::bytes(self.pixels.clone(), self.scale, self.input(), labels).expect("data");
+        Arc::new(data.grouped(group, groups).expect("groups"))
     }
 }
 
@@ -161,18 +163,18 @@ fn ten_steps_of_sgd_and_adam_end_where_those_of_pytorch_do() {
     for name in NAMES {
         let golden = Golden::open(name);
         let data = golden.grouped();
-        let groups = data.groups();
         let rate: f64 = golden.facts["sgd"].parse().expect("a rate");
         let sgd = Recipe::sgd(
             SgdOptions { momentum: 0.9, ..SgdOptions::default() },
             Schedule::new(&[(10, rate)]).expect("steps"),
         );
         let adam = Recipe::adam(AdamOptions::default(), Schedule::new(&[(10, 1e-3)]).expect("steps"));
-        let shares: Vec<f32> = (0..groups).map(|g| data.group(g).len() as f32 / data.len() as f32).collect();
+        let sizes = data.groups().sizes();
+        let shares: Vec<f32> = sizes.iter().map(|&size| size as f32 / data.len() as f32).collect();
         for (game_name, reply) in [("minmax", Reply::Exact { lambda: 0.1 }), ("mean", Reply::Held)] {
             for (rule, recipe, bound) in [("sgd", &sgd, 1e-5), ("adam", &adam, 1e-4)] {
                 let mut game = GroupGame::new(&golden.model, data.clone(), Batching::Whole, 1).expect("a game");
-                // Without fused multiply-adds conv1 of this one run is 3.1e-5 off; all else keeps its bound.
+                // Without fused multiply-adds the error of conv1 in this run is 3.1e-5; all others keep their bound.
                 let unfused = game.engine().isa().name() == "portable";
                 let odd_one = unfused && (name, game_name, rule) == ("fair-cnn-raw", "minmax", "sgd");
                 let bound = if odd_one { 5e-5 } else { bound };
@@ -181,7 +183,7 @@ fn ten_steps_of_sgd_and_adam_end_where_those_of_pytorch_do() {
                 let mut run = Training::new(&mut game, &start, Box::new(method)).expect("a start");
                 let (mut losses, mut weights) = (Vec::new(), Vec::new());
                 while run.step().is_ok() {
-                    // Losses where the step began, and the weights that answered there.
+                    // Losses at the start of the step, and the group weights chosen there.
                     losses.extend(run.game().group_losses().iter().map(|&l| l as f32));
                     weights.extend_from_slice(&run.point().y);
                 }

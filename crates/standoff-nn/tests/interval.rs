@@ -1,4 +1,4 @@
-//! Interval bounds: the engine against the reference and against points of the box.
+//! Compares the engine's interval bounds with the reference, and with the logits of points of the box.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn region_of(x: &[f64], region: Region) -> Interval {
     }
 }
 
-/// What the engine should answer, one group after another.
+/// The expected result of the engine, group by group.
 struct Plain {
     lower: Vec<f64>,
     upper: Vec<f64>,
@@ -113,7 +113,7 @@ fn plain(model: &Model, params: &[f32], case: &Case, region: Region, weights: Op
 fn bounds_losses_and_gradients_equal_the_reference_on_odd_shapes_and_batches() {
     let mut stream = Stream::new(21);
     for (m, model) in models().iter().enumerate() {
-        // Small enough that no tanh saturates: of a derivative 1 - a^2 near 1e-6 nothing is left to compare in f32.
+        // Small enough that no tanh saturates: a derivative 1 - a^2 near 1e-6 has no correct digits in f32.
         let params: Vec<f32> = weights(model, &mut stream).iter().map(|w| 0.5 * w).collect();
         for (ends, region) in [
             (&[1][..], Region::free(0.02)),
@@ -343,7 +343,7 @@ fn any_number_of_threads_gives_the_same_bounds_bit_by_bit() {
             let mut engine = Engine::new(model, threads).expect("engine");
             engine.set_weights(&params).expect("finite");
             let mut out = Bounds::default();
-            // Twice into the same place, other questions between: scratch left over must not matter.
+            // Twice into the same result, with another computation between: old contents of the scratch must not matter.
             for (eps, ask) in [(0.3, Ask::Gradients), (0.1, Ask::InputGradients), (0.05, ask)] {
                 engine.bounds(&case.batch(), Region::image(eps), ask, &mut out).expect("finite");
             }

@@ -1,4 +1,4 @@
-//! The plain reference against central differences: what everything else rests on.
+//! Compares the gradients of the reference network with central differences.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! JSON documents: each begins with its format and version, and a renamed field keeps its old name for one version.
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use serde_json::{Map, Value, json};
 
 /// A kind of JSON document, as its first two fields `format` and `version` name it.
@@ -44,10 +44,14 @@ pub const LQR: DocumentFormat = first("standoff-lqr");
 pub const DATASETS: DocumentFormat = first("standoff-datasets");
 /// Result of `standoff fair --json`, and `results.json` of its run folder.
 pub const FAIR: DocumentFormat = first("standoff-fair");
-/// Result of `standoff robust --json`, and `result.json` of its run folder.
+/// `result.json` of one run of `standoff fair`.
+pub const FAIR_RUN: DocumentFormat = first("standoff-fair-run");
+/// Result of `standoff robust --json`, and `results.json` of its run folder.
 pub const ROBUST: DocumentFormat = first("standoff-robust");
 /// Result of `standoff attack --json`, and `results.json` of its folder.
 pub const ATTACK: DocumentFormat = first("standoff-attack");
+/// `manifest.json` of a run folder.
+pub const RUN: DocumentFormat = first("standoff-run");
 /// Result of `standoff predict --json`.
 pub const PREDICT: DocumentFormat = first("standoff-predict");
 /// Result of `standoff reproduce --json`.
@@ -77,18 +81,19 @@ impl DocumentFormat {
         match document.get("format") {
             None => {}
             Some(name) if name == self.name => {}
-            Some(other) => bail!("its format is {other}, `{}` is needed", self.name),
+            Some(other) => refuse!(Document, "its format is {other}, `{}` is needed", self.name),
         }
         match document.get("version") {
             None => Ok(()),
             Some(found) => match found.as_u64() {
                 Some(version) if version <= u64::from(self.version) => Ok(()),
-                Some(version) => bail!(
+                Some(version) => refuse!(
+                    Document,
                     "its version of `{}` is {version}, this program reads versions up to {}; use a newer standoff",
                     self.name,
                     self.version
                 ),
-                None => bail!("its version is {found}, a whole number is needed"),
+                None => refuse!(Document, "its version is {found}, a whole number is needed"),
             },
         }
     }
@@ -109,14 +114,21 @@ pub fn keep_old_name(document: &mut Value, new: &str, old: &str) {
     }
 }
 
-/// Reads a renamed field: under its new name, or else under its old one.
+/// Gives a renamed field its `new` name before the document is read: the field may have either name, or both.
+///
+/// `#[serde(alias)]` does not replace this: it refuses a document that has both names.
 ///
 /// ```
-/// let old_file = serde_json::json!({ "lanes": 3 });
-/// assert_eq!(standoff_train::document::either_name(&old_file, "trials", "lanes").unwrap(), 3);
+/// let mut old_file = serde_json::json!({ "lanes": 3 });
+/// standoff_train::document::use_new_name(&mut old_file, "trials", "lanes");
+/// assert_eq!(old_file, serde_json::json!({ "trials": 3 }));
 /// ```
-pub fn either_name<'a>(document: &'a Value, new: &str, old: &str) -> Option<&'a Value> {
-    document.get(new).or_else(|| document.get(old))
+pub fn use_new_name(document: &mut Value, new: &str, old: &str) {
+    if let Some(fields) = document.as_object_mut()
+        && let Some(value) = fields.remove(old)
+    {
+        fields.entry(new).or_insert(value);
+    }
 }
 
 #[cfg(test)]

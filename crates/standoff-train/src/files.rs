@@ -1,10 +1,10 @@
-//! Reading what the user names: bounded, and with errors that say what to do.
+//! Reading and writing files: limited in size, with errors that say what to do.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use crate::error::{Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::input;
 use standoff_nn::model::weights::write_atomically;
@@ -37,20 +37,20 @@ fn text_within(path: &Path, what: &str, limit: u64, hint: &str) -> Result<String
         drain(io::stdin().lock(), "standard input", limit, hint)?
     } else {
         input::read(path, limit).map_err(|error| match error.kind() {
-            ErrorKind::FileTooLarge => anyhow!("{} {error}{hint}", name(path)),
+            ErrorKind::FileTooLarge => error!(File, "{} {error}{hint}", name(path)),
             _ => unread(path, &error),
         })?
     };
     let shown = name(path);
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        anyhow!("{shown} is not text: byte {at} is not UTF-8; {what} is a text file")
+        error!(File, "{shown} is not text: byte {at} is not UTF-8; {what} is a text file")
     })?;
     if let Some(at) = text.bytes().position(|b| b == 0) {
-        bail!("{shown} is not text: byte {at} is zero; {what} is a text file");
+        refuse!(File, "{shown} is not text: byte {at} is zero; {what} is a text file");
     }
     if text.trim().is_empty() {
-        bail!("{shown} is empty; {what} was expected");
+        refuse!(File, "{shown} is empty; {what} was expected");
     }
     Ok(text)
 }
@@ -76,33 +76,33 @@ pub fn open_numbers(path: &Path) -> Result<impl Read + use<>> {
 }
 
 /// The error of a file that was not read, for the user.
-pub fn unread(path: &Path, error: &io::Error) -> anyhow::Error {
+pub fn unread(path: &Path, error: &io::Error) -> Error {
     let shown = name(path);
     match error.kind() {
-        ErrorKind::NotFound => anyhow!("no file {shown}{}", suggestion(path)),
-        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => anyhow!("{shown} {error}"),
-        _ => anyhow!("cannot read {shown}: {}", plain(error)),
+        ErrorKind::NotFound => error!(File, "no file {shown}{}", suggestion(path)),
+        ErrorKind::InvalidInput | ErrorKind::FileTooLarge => error!(File, "{shown} {error}"),
+        _ => error!(File, "cannot read {shown}: {}", plain(error)),
     }
 }
 
-/// Everything a source has, unless that is more than `limit` bytes.
+/// All bytes of a source, which may have at most `limit`.
 fn drain(source: impl Read, shown: &str, limit: u64, hint: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source
         .take(limit + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| anyhow!("cannot read {shown}: {}", plain(&error)))?;
+        .map_err(|error| error!(File, "cannot read {shown}: {}", plain(&error)))?;
     if bytes.len() as u64 > limit {
-        bail!("{shown} is larger than {} MB{hint}", limit >> 20);
+        refuse!(File, "{shown} is larger than {} MB{hint}", limit >> 20);
     }
     Ok(bytes)
 }
 
-/// Fails if the file cannot be written: better before hours of work than after. Leaves no empty file behind.
+/// Fails if the file cannot be written, so that long work is not lost. Leaves no empty file.
 pub fn writable(path: &Path) -> Result<()> {
     let is_new = !path.exists();
     let opened = File::options().append(true).create(true).open(path);
-    opened.map(drop).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))?;
+    opened.map(drop).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))?;
     if is_new {
         // A file that cannot be removed is written over later.
         std::fs::remove_file(path).ok();
@@ -110,23 +110,23 @@ pub fn writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether two paths lead to the same file or folder.
+/// True if two paths lead to the same file or folder.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Writes a whole file.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+    std::fs::write(path, text).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))
 }
 
 /// Writes a whole file: the old one, if any, stays whole until the new one is.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_atomically(path, bytes).map_err(|error| anyhow!("cannot write {}: {}", name(path), plain(&error)))
+    write_atomically(path, bytes).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))
 }
 
 /// A field of a CSV file: quoted when it must be. Spreadsheets take text that begins with `=`, `+`, `-` or `@` for a formula, so it gets
-/// an apostrophe before it; numbers stay as they are.
+/// an apostrophe before it; numbers are not changed.
 pub fn field(text: &str) -> String {
     let formula = text.trim_start().starts_with(['=', '+', '-', '@']) && text.trim().parse::<f64>().is_err();
     let guard = if formula { "'" } else { "" };
@@ -137,7 +137,7 @@ pub fn field(text: &str) -> String {
     }
 }
 
-/// How a path is named in messages.
+/// The name of a path in messages.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", path.display()) }
 }
@@ -148,7 +148,7 @@ pub fn plain(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// The file in the same folder that was probably meant.
+/// A file in the same folder with a similar name.
 fn suggestion(path: &Path) -> String {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -161,7 +161,7 @@ fn suggestion(path: &Path) -> String {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default();
-    // A folder has no order of its own; the answer must.
+    // The order of a folder is not defined.
     names.sort();
     match nearest(&wanted, names.iter().map(String::as_str)) {
         Some(found) => format!("; did you mean `{}`?", path.with_file_name(found).display()),

@@ -6,10 +6,15 @@
 pub mod attack;
 pub mod data;
 pub mod document;
+pub mod error;
 pub mod fair;
 pub mod files;
+mod model_file;
 pub mod named;
+mod nullable;
 pub mod number;
 mod number_or_text;
 pub mod robust;
 pub mod training;
+
+pub use error::{Error, Result};

@@ -46,5 +46,5 @@ macro_rules! forward {
         }
     };
 }
-forward!(standoff_nn::fair::Method);
-forward!(standoff_nn::robust::Method);
+forward!(standoff_nn::fair::FairMethod);
+forward!(standoff_nn::robust::RobustMethod);

@@ -1,10 +1,10 @@
-//! Numbers for people: short, and never rounded to the wrong side of a bound.
+//! Numbers as text: short, with bounds rounded outwards.
 
 /// Digits of values and variables.
 const DIGITS: usize = 6;
 /// Digits of bounds.
 const BOUND_DIGITS: usize = 4;
-/// What directed rounding adds to a bound, relative to it, at most.
+/// The largest relative error of directed rounding.
 const ROUNDING: f64 = 1e-12;
 /// Longer vectors are cut.
 const SHOWN: usize = 8;
@@ -106,6 +106,11 @@ pub fn duration(seconds: f64) -> String {
     // Three digits: `1710000 years` reads better with its commas, `1.7e30 years` needs none.
     let rounded = significant(amount, 3);
     format!("{} {unit}", rounded.parse().map_or(rounded, count))
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

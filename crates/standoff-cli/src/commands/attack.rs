@@ -377,7 +377,7 @@ impl<'a> OutputPaths<'a> {
         let Some(folder) = self.folder else { return Ok(()) };
         files::replace(&folder.join("results.json"), format!("{:#}\n", report.json()).as_bytes())?;
         files::replace(&folder.join("results.csv"), report.csv().as_bytes())?;
-        files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())
+        Ok(files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())?)
     }
 
     /// Draws the pictures; false if no image is misclassified.

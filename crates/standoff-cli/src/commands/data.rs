@@ -17,7 +17,7 @@ use crate::present::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
 use standoff_train::data::fetch::{Fetched, Fetcher};
 use standoff_train::data::find::{Found, Source, absent, copies, find};
 use standoff_train::data::known::{FASHION, FILES, KNOWN, Known};
-use standoff_train::data::places::Surroundings;
+use standoff_train::data::places::SearchFolders;
 use standoff_train::data::verify::{Verdict, verify};
 use standoff_train::document;
 
@@ -86,7 +86,7 @@ An interrupted download is continued by the next `fetch`. A file gets its final 
 complete and its checksum is correct. The variables HTTPS_PROXY, ALL_PROXY and NO_PROXY are used.";
 
 pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
-    let around = Surroundings::real();
+    let around = SearchFolders::real();
     match &args.action {
         Action::List { json } => list(*json, &around, screen),
         Action::Show { what, seed, table } => show(what, *seed, table, &around, screen),
@@ -98,13 +98,13 @@ pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-fn list(json: bool, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+fn list(json: bool, around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
     let all = KNOWN.map(|known| (known, copies(known, around)));
     screen.result(&if json { format!("{}\n", to_json(&all, around)) } else { table(&all, around) })?;
     Ok(Exit::Done)
 }
 
-fn table(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> String {
+fn table(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> String {
     let mut out = String::new();
     for (known, copies) in all {
         let _ = writeln!(out, "{}  {}", paint(NAME, &format!("{:<8}", known.name)), known.title);
@@ -136,7 +136,7 @@ fn extent(copy: &Found) -> String {
     }
 }
 
-fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value {
+fn to_json(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> Value {
     let copy = |found: &Found| {
         let labels = found.known.map(|(_, edition)| edition.labels);
         json!({ "folder": found.folder, "files": found.files, "labels": labels })
@@ -156,7 +156,7 @@ fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value
     document::DATASETS.stamp(json!({ "datasets": datasets, "places": places }))
 }
 
-fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
     match find(Some(what), &FASHION, around)? {
         Source::Images(found) => {
             if let Some(note) = found.note() {
@@ -173,7 +173,7 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
                 screen.note("use --label COLUMN, and optionally --group COLUMNS, to show the groups");
                 return Ok(Exit::Done);
             }
-            let data = asked.prepare(&sheet, table.validation_split, seed)?;
+            let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), seed)?;
             screen.result(&format!("{columns}\n{}", show::groups(&data).terminal(screen.width())))?;
             for warning in &data.warnings {
                 screen.warn(warning);
@@ -183,7 +183,7 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
     Ok(Exit::Done)
 }
 
-fn check(what: &[String], around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+fn check(what: &[String], around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
     let chosen = chosen(what, around)?;
     let mut genuine = true;
     for copy in &chosen {
@@ -206,14 +206,14 @@ fn check(what: &[String], around: &Surroundings, screen: &mut Screen) -> Result<
 }
 
 /// The copies that the user named, or all.
-fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
+fn chosen(what: &[String], around: &SearchFolders) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for name in what {
         match Known::named(name) {
             Some(known) => {
                 let copies = copies(known, around);
                 if copies.is_empty() {
-                    return Err(absent(known, around));
+                    return Err(absent(known, around).into());
                 }
                 found.extend(copies);
             }

@@ -1,28 +1,23 @@
-//! `standoff fair`: classifiers that do not fail their worst group.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! `standoff fair`: classifiers that do well on their worst group.
 
 use anyhow::{Result, bail};
 use clap::Args;
+use standoff_nn::fair::FairMethod;
+use standoff_train::fair::class::Class;
+use standoff_train::fair::config::{FairConfig, Inner, Optimizer, Scale};
+use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
+use standoff_train::fair::task::FairTask;
+use standoff_train::training::Description as _;
 
+use super::training::{RunFlags, TrainingFlags, interrupted, override_settings};
 use crate::Exit;
 use crate::data::table::TableArgs;
 use crate::fair::{self, frontier, table};
 use crate::files;
-use crate::interrupt;
 use crate::parse;
-use crate::present::number::plural;
+use crate::present::number::{count, plural};
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
-use standoff_nn::fair::Method;
-use standoff_train::fair::class::Class;
-use standoff_train::fair::config::{BatchOrder, FairConfig, Inner, Optimizer, Scale};
-use standoff_train::fair::experiment::Experiment;
-use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
-use standoff_train::fair::task::FairTask;
-use standoff_train::training::Control;
-use standoff_train::training::folder;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/fair-quick.toml: three methods on three classes of Fashion-MNIST, a minute on two cores.
@@ -31,22 +26,35 @@ Examples:
   standoff fair --seeds 10                          more seeds, narrower intervals
   standoff fair --config experiments/fair-adam.toml an experiment of the paper
   standoff fair --data people.csv --label income --group sex,race --model logistic
-  standoff fair --frontier                          average against worst group, lambda by lambda
-  standoff fair --resume runs/fair-1                go on after an interruption";
+  standoff fair --frontier                          average against worst group, for several lambdas
+  standoff fair --resume runs/fair-1                continue after an interruption";
 
 /// Trains with and without the min-max objective, and compares the groups.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct FairArgs {
-    /// An experiment file; flags override it
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    settings: FairFlags,
 
+    #[command(flatten)]
+    training: TrainingFlags,
+
+    #[command(flatten)]
+    run: RunFlags,
+
+    #[command(flatten)]
+    columns: TableArgs,
+}
+
+/// Settings of fair training.
+#[derive(Debug, Args)]
+#[group(id = "experiment", multiple = true)]
+struct FairFlags {
     /// A dataset (fashion, mnist), a folder of IDX files, or a CSV file
     #[arg(long, value_name = "NAME|FOLDER|FILE.csv")]
     data: Option<String>,
 
-    /// The classes of an image set, each a group, by number or by name (0,Coat,Shirt)
+    /// The classes of an image dataset, each a group, by number or by name (0,Coat,Shirt)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     classes: Option<Vec<Class>>,
 
@@ -58,27 +66,23 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "N")]
     outputs: Option<usize>,
 
-    /// How pixels are fed
+    /// The scale of pixels
     #[arg(long, value_parser = parse::one_of::<Scale>())]
     scale: Option<Scale>,
 
-    /// Start from these weights (PyTorch's names and layouts)
-    #[arg(long, value_name = "FILE.safetensors")]
-    init: Option<PathBuf>,
+    /// The methods, in the order of the table
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<FairMethod>())]
+    method: Option<Vec<FairMethod>>,
 
-    /// Which methods, in the order of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse::one_of::<Method>())]
-    method: Option<Vec<Method>>,
-
-    /// The regulariser of minmax-reg: a number; a list, which shows the trade-off; or auto, which chooses by validation data (auto,0.1,1 among these)
+    /// The regulariser of minmax-reg: a number; a list, to compare; or auto, chosen on validation data (auto,0.1,1 among these)
     #[arg(long, value_name = "L|LIST|auto", allow_negative_numbers = true)]
     lambda: Option<String>,
 
-    /// How y answers in minmax-reg
+    /// The maximisation over the group weights in minmax-reg
     #[arg(long, value_parser = parse::one_of::<Inner>())]
     inner: Option<Inner>,
 
-    /// The step of group-dro's weights
+    /// The step of the weights in group-dro
     #[arg(long, value_name = "RATE")]
     dro_rate: Option<f64>,
 
@@ -86,39 +90,23 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "T")]
     tilt: Option<f64>,
 
-    /// The share of samples that `cvar` counts
+    /// The share of samples with the largest losses that `cvar` trains on
     #[arg(long, value_name = "SHARE")]
     share: Option<f64>,
 
-    /// How the network moves
-    #[arg(long, alias = "optimiser", value_parser = parse::one_of::<Optimizer>())]
-    optimizer: Option<Optimizer>,
-
-    /// Momentum of sgd
-    #[arg(long, value_name = "M")]
-    momentum: Option<f64>,
-
-    /// Learning rate; a list makes stages of equal length
-    #[arg(long, value_name = "RATES", value_delimiter = ',')]
-    lr: Option<Vec<f64>>,
-
-    /// Steps in all; stages keep their shares
+    /// The number of steps; stages keep their shares
     #[arg(long, value_name = "N", conflicts_with = "epochs")]
     iterations: Option<u64>,
 
-    /// The same, counted in passes over the data
+    /// The number of passes over the data, instead of steps
     #[arg(long, value_name = "N")]
     epochs: Option<u64>,
 
-    /// Samples per step, as many of each group; 0 for all
+    /// Samples per step, the same number of each group; 0 for all samples
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
 
-    /// The order of mini-batches
-    #[arg(long, value_parser = parse::one_of::<BatchOrder>())]
-    order: Option<BatchOrder>,
-
-    /// How many runs per method; every method starts from the same points
+    /// Runs per method; every method starts from the same weights
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
 
@@ -130,158 +118,108 @@ pub(crate) struct FairArgs {
     #[arg(long, value_name = "N")]
     measure_every: Option<u64>,
 
-    /// Sweep lambda and show the trade-off between average and worst group
-    #[arg(long, conflicts_with = "resume")]
-    frontier: bool,
-
-    /// Threads [default: all]
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-
-    /// Where to keep the run [default: runs/fair-1, runs/fair-2, ...]
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
-    out: Option<PathBuf>,
-
-    /// Overwrite the run in that folder
-    #[arg(long, requires = "out")]
-    force: bool,
-
-    /// Go on with an interrupted run
-    #[arg(long, value_name = "DIR", conflicts_with = "config")]
-    resume: Option<PathBuf>,
-
-    /// Seconds between checkpoints; 0 for one after every step
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse::pause)]
-    save_every: Duration,
-
-    /// Print results as JSON
+    /// Run several lambdas and show the trade-off between average and worst group
     #[arg(long)]
-    json: bool,
-
-    #[command(flatten)]
-    columns: TableArgs,
+    frontier: bool,
 }
 
 pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
-    let experiment = args.open(screen)?;
-    let Experiment { config, task, out, .. } = &experiment;
-    screen.note(&task.describe());
-    for warning in &task.warnings {
-        screen.warn(warning);
+    if let (Some(_), Some(flag)) = (&args.run.resume, args.columns.first_given()) {
+        bail!("the argument '--resume <DIR>' cannot be used with '{flag}'");
     }
+    let experiment = args.run.open(screen, |screen| args.new_experiment(screen))?;
+    screen.note(&experiment.task.describe());
+    experiment.task.warnings.iter().for_each(|warning| screen.warn(warning));
     let specs = experiment.specs();
-    screen.note(&format!(
-        "{} of {} steps, kept in {}",
-        plural(specs.len() as u64, "run"),
-        crate::present::number::count(config.steps()),
-        files::name(out)
-    ));
-    let mut control = Control::new(interrupt::flag()?);
-    control.pause = args.save_every;
-    let Some(done) = experiment.train(&specs, &control, &mut RunBars::new(screen))? else {
-        screen.note(&format!("interrupted and saved; go on with `standoff fair --resume {}`", out.display()));
-        return Ok(Exit::Interrupted);
+    let (runs, steps) = (plural(specs.len() as u64, "run"), count(experiment.config.steps()));
+    screen.note(&format!("{runs} of {steps} steps, kept in {}", files::name(&experiment.out)));
+    let Some(done) = experiment.train(&specs, &args.run.control()?, &mut RunBars::new(screen))? else {
+        return Ok(interrupted("fair", &experiment.out, screen));
     };
     let results = experiment.conclude(&specs, done)?;
     fair::draw(&experiment, &specs, &results)?;
-    if args.json {
+    if args.run.json {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
     }
     let sweep = experiment.is_sweep();
     let text = if sweep { frontier::render(&results, screen.width()) } else { table::render(&results, screen) };
     screen.result(&text)?;
-    screen.note(&format!("results.json, results.csv and the models are in {}", files::name(out)));
+    screen.note(&format!("results.json, results.csv and the models are in {}", files::name(&experiment.out)));
     Ok(Exit::Done)
 }
 
 impl FairArgs {
-    /// The experiment to go on with, or a new one in a new folder.
-    fn open(&self, screen: &mut Screen) -> Result<Experiment> {
-        if let Some(out) = &self.resume {
-            let (config, lock) = folder::resumed(out, FairConfig::open)?;
-            config.check()?;
-            let task = FairTask::load(&config)?;
-            return Ok(Experiment { config, task, out: out.clone(), threads: self.threads, lock });
-        }
+    /// The configuration that the flags describe, and its data.
+    fn new_experiment(&self, screen: &mut Screen) -> Result<(FairConfig, FairTask)> {
         let mut config = self.configure()?;
         config.check()?;
-        if let Some(text) = config.hold_out() {
-            screen.note(&text);
-        }
-        // What is wrong with the data is said before a folder is made.
+        config.hold_out().iter().for_each(|text| screen.note(text));
         let task = FairTask::load(&config)?;
-        if let Some(epochs) = self.epochs {
+        if let Some(epochs) = self.settings.epochs {
             config.stretch(epochs.saturating_mul(task.steps_per_epoch(config.batch)));
             config.check()?;
         }
-        task.check(&config)?;
-        let (out, lock) = folder::new(self.out.as_deref(), folder::FAIR, self.force)?;
-        folder::begin(&out, &config.to_toml()?)?;
-        Ok(Experiment { config, task, out, threads: self.threads, lock })
+        Ok((config, task))
     }
 
-    /// The experiment, with the flags on top.
+    /// The experiment file, or the default for the data, with the flags on top.
     fn configure(&self) -> Result<FairConfig> {
-        let mut c = match &self.config {
+        let data = self.settings.data.as_deref();
+        let is_table = data.is_some_and(|d| d.to_lowercase().ends_with(".csv")) || self.columns.label.is_some();
+        let mut c = match &self.training.config {
             Some(path) => FairConfig::open(path)?,
+            None if is_table => FairConfig {
+                model: "logistic".into(),
+                batch: 0,
+                biases: "zero".into(),
+                schedule: vec![(600, 0.03), (200, 0.003)],
+                ..FairConfig::default()
+            },
             None => FairConfig::quick()?,
         };
-        let csv =
-            self.data.as_ref().is_some_and(|d| d.to_lowercase().ends_with(".csv")) || self.columns.label.is_some();
-        if self.config.is_none() && (csv || self.data.is_some()) {
-            // The quick experiment is of three classes of one dataset; other data begins from the defaults.
-            let quick = c;
-            c = FairConfig { schedule: quick.schedule, seeds: quick.seeds, ..FairConfig::default() };
-            if csv {
-                (c.model, c.batch, c.biases) = ("logistic".into(), 0, "zero".into());
-                (c.optimizer, c.schedule) = (Optimizer::Adam, vec![(600, 0.03), (200, 0.003)]);
-            }
+        if self.training.config.is_none() && data.is_some() && !is_table {
+            // The default experiment is of three classes of one dataset; other data takes only its schedule.
+            c = FairConfig { schedule: c.schedule, seeds: c.seeds, ..FairConfig::default() };
         }
         self.override_with_flags(&mut c)?;
-        if csv {
-            c.columns = Some(self.columns.columns());
+        if is_table || self.columns.first_of_columns().is_some() {
+            self.columns.override_columns(c.columns.get_or_insert_default());
         }
         Ok(c)
     }
 
     fn override_with_flags(&self, c: &mut FairConfig) -> Result<()> {
-        macro_rules! take {
-            ($($flag:ident => $field:ident),* $(,)?) => { $(if let Some(v) = &self.$flag { c.$field = v.clone(); })* };
-        }
-        take!(data => data, classes => classes, model => model, outputs => outputs, scale => scale, method => methods,
-            inner => inner, dro_rate => dro_rate, tilt => tilt, share => share, optimizer => optimizer,
-            momentum => momentum, order => order, seeds => seeds, seed => seed, measure_every => measure_every);
-        if self.classes.is_some() {
+        let (own, shared) = (&self.settings, &self.training);
+        override_settings!(c, own; data, classes, model, outputs, scale, method => methods, inner, dro_rate, tilt, share,
+            seeds, seed, measure_every);
+        override_settings!(c, shared; init, optimizer, momentum, order);
+        if own.classes.is_some() {
             // The title and the paper's numbers are of other classes.
             c.title.clear();
             c.paper.clear();
         }
-        if self.init.is_some() {
-            c.init.clone_from(&self.init);
+        match own.batch {
+            Some(batch) => c.batch = batch,
+            None if shared.optimizer == Some(Optimizer::Gd) => c.batch = 0,
+            None => {}
         }
-        if self.optimizer == Some(Optimizer::Gd) && self.batch.is_none() {
-            c.batch = 0;
-        }
-        if let Some(batch) = self.batch {
-            c.batch = batch;
-        }
-        if let Some(text) = &self.lambda {
+        if let Some(text) = &own.lambda {
             (c.lambda, c.lambdas) = lambda::read(text)?;
         }
-        if self.frontier && c.lambda == Lambda::Auto {
-            bail!("--frontier shows what every lambda does, --lambda auto chooses one; give one of the two");
+        if own.frontier && c.lambda == Lambda::Auto {
+            bail!("--frontier compares several lambdas, --lambda auto chooses one; give one of the two");
         }
-        if self.frontier && c.lambdas.is_empty() {
+        if own.frontier && c.lambdas.is_empty() {
             c.lambdas = CANDIDATES.to_vec();
         }
-        if self.columns.validation_split != 0.0 {
-            c.validation_split = self.columns.validation_split;
+        if let Some(share) = self.columns.validation_split {
+            c.validation_split = share;
         }
-        if let Some(rates) = &self.lr {
+        if let Some(rates) = &shared.lr {
             c.rates(rates);
         }
-        if let Some(steps) = self.iterations {
+        if let Some(steps) = own.iterations {
             c.stretch(steps);
         }
         Ok(())

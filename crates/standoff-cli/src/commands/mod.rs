@@ -17,6 +17,7 @@ mod report;
 mod reproduce;
 mod robust;
 mod solve;
+mod training;
 mod verify;
 mod zoo;
 

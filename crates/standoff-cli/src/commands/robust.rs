@@ -1,27 +1,20 @@
-//! `standoff robust`: networks that stand against small changes of their input.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! `standoff robust`: networks that keep their predictions under small changes of the input.
 
 use anyhow::{Result, bail};
 use clap::Args;
+use standoff_train::document;
+use standoff_train::robust::config::{AttackStep, RobustConfig, RobustMethod};
+use standoff_train::robust::task::RobustTask;
+use standoff_train::training::Description as _;
 
+use super::training::{RunFlags, TrainingFlags, interrupted, override_settings};
 use crate::Exit;
 use crate::files;
-use crate::interrupt;
 use crate::parse;
 use crate::present::number::{count, short};
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
 use crate::robust_table;
-use standoff_train::document;
-use standoff_train::fair::config::{BatchOrder, Optimizer};
-use standoff_train::robust::config::{AttackStep, Method, RobustConfig};
-use standoff_train::robust::task::RobustTask;
-use standoff_train::robust::train;
-use standoff_train::training::Control;
-use standoff_train::training::folder;
-use standoff_train::training::lock::RunLock;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/robust-quick.toml on MNIST.
@@ -30,17 +23,27 @@ Examples:
   standoff robust --config experiments/robust-paper.toml   the paper's network
   standoff robust --method ibp --eps 0.3                   a network whose robustness is proven
   standoff robust --data fashion --eps 0.1 --epochs 10
-  standoff robust --resume runs/robust-1                   go on after an interruption
-  standoff attack runs/robust-1/model.safetensors          measure what came out";
+  standoff robust --resume runs/robust-1                   continue after an interruption
+  standoff attack runs/robust-1/model.safetensors          measure the result";
 
-/// Trains a network that stands against small changes of its input.
+/// Trains a network that keeps its predictions under small changes of the input.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct RobustArgs {
-    /// An experiment file; flags override it
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    settings: RobustFlags,
 
+    #[command(flatten)]
+    training: TrainingFlags,
+
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+/// Settings of robust training.
+#[derive(Debug, Args)]
+#[group(id = "experiment", multiple = true)]
+struct RobustFlags {
     /// A dataset (mnist, fashion) or a folder of IDX files
     #[arg(long, value_name = "NAME|FOLDER")]
     data: Option<String>,
@@ -53,15 +56,11 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "NAME|FILE.toml")]
     model: Option<String>,
 
-    /// Start from these weights (PyTorch's names and layouts)
-    #[arg(long, value_name = "FILE.safetensors")]
-    init: Option<PathBuf>,
+    /// The approximation of the inner maximum
+    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<RobustMethod>())]
+    method: Option<RobustMethod>,
 
-    /// What stands for the inner maximum
-    #[arg(long, value_name = "METHOD", value_parser = parse::one_of::<Method>())]
-    method: Option<Method>,
-
-    /// How far every pixel may move, from 0 to 1; 8/255 works too
+    /// The largest change of a pixel, from 0 to 1, for example 8/255
     #[arg(long, value_name = "EPS", value_parser = parse::number, allow_negative_numbers = true)]
     eps: Option<f64>,
 
@@ -69,31 +68,31 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "K")]
     steps: Option<usize>,
 
-    /// Their size [default: a quarter of eps]
+    /// The size of a step [default: a quarter of eps]
     #[arg(long, value_name = "SIZE", value_parser = parse::number)]
     step_size: Option<f64>,
 
-    /// How they follow the slope
+    /// The direction of a step
     #[arg(long, value_parser = parse::one_of::<AttackStep>())]
     step_kind: Option<AttackStep>,
 
-    /// Steps without a target that all targets of `paper` share first
+    /// Untargeted steps before the targeted ones of `paper`, shared by all targets
     #[arg(long, value_name = "K")]
     warm_steps: Option<usize>,
 
-    /// Which targets `paper` follows to the end: all, proven, or how many
+    /// The targets of the attack of `paper`: all, proven, or a number of them
     #[arg(long, value_name = "all|proven|N")]
     targets: Option<String>,
 
-    /// Steps of the probe that chooses them; 0 for none
+    /// Steps of the probe that chooses the targets; 0 for no probe
     #[arg(long, value_name = "K")]
     probe: Option<usize>,
 
-    /// Steps of the attack after which they are chosen, without a probe
+    /// Steps of the attack after which targets are chosen, without a probe
     #[arg(long, value_name = "K")]
     screen_after: Option<usize>,
 
-    /// The regulariser of each image's answer in `paper`
+    /// The regulariser of the weights of the targets in `paper`
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     lambda: Option<f64>,
 
@@ -101,7 +100,7 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     beta: Option<f64>,
 
-    /// What the plain loss counts in `ibp` in the end
+    /// Final weight of the clean loss in `ibp`, 0 to 1
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     kappa: Option<f64>,
 
@@ -113,18 +112,6 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "EPOCHS", allow_negative_numbers = true)]
     ramp: Option<f64>,
 
-    /// How the network moves
-    #[arg(long, alias = "optimiser", value_parser = parse::one_of::<Optimizer>())]
-    optimizer: Option<Optimizer>,
-
-    /// Momentum of sgd
-    #[arg(long, value_name = "M")]
-    momentum: Option<f64>,
-
-    /// Learning rate; a list makes stages of equal length
-    #[arg(long, value_name = "RATES", value_delimiter = ',')]
-    lr: Option<Vec<f64>>,
-
     /// Passes over the data; stages keep their shares
     #[arg(long, value_name = "N")]
     epochs: Option<f64>,
@@ -133,126 +120,61 @@ pub(crate) struct RobustArgs {
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
 
-    /// The order of mini-batches
-    #[arg(long, value_parser = parse::one_of::<BatchOrder>())]
-    order: Option<BatchOrder>,
-
-    /// The seed of start, order and attacks
+    /// The seed of initial weights, order and attacks
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
 
     /// Epochs between measurements
     #[arg(long, value_name = "EPOCHS")]
     measure_every: Option<f64>,
-
-    /// Threads [default: all]
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-
-    /// Where to keep the run [default: runs/robust-1, runs/robust-2, ...]
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
-    out: Option<PathBuf>,
-
-    /// Overwrite the run in that folder
-    #[arg(long, requires = "out")]
-    force: bool,
-
-    /// Go on with an interrupted run
-    #[arg(long, value_name = "DIR", conflicts_with = "config")]
-    resume: Option<PathBuf>,
-
-    /// Seconds between checkpoints; 0 for one after every step
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse::pause)]
-    save_every: Duration,
-
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
-    let (config, task, out, _lock) = args.open()?;
-    for warning in &task.warnings {
-        screen.warn(warning);
-    }
-    let steps = count(config.steps_in_all(task.train.len()));
-    screen.note(&format!("{steps} steps of {} images, kept in {}", config.batch, files::name(&out)));
-    let mut control = Control::new(interrupt::flag()?);
-    control.pause = args.save_every;
-    let Some(result) = train::alone(&task, &config, &out, args.threads, (&control, &mut RunBars::new(screen)))? else {
-        screen.note(&format!("interrupted and saved; go on with `standoff robust --resume {}`", out.display()));
-        return Ok(Exit::Interrupted);
+    let experiment = args.run.open(screen, |_| args.new_experiment())?;
+    let (config, out) = (&experiment.config, &experiment.out);
+    experiment.task.warnings.iter().for_each(|warning| screen.warn(warning));
+    let steps = count(config.steps_in_all(experiment.task.train.len()));
+    screen.note(&format!("{steps} steps of {} images, kept in {}", config.batch, files::name(out)));
+    let Some(result) = experiment.train(&args.run.control()?, &mut RunBars::new(screen))? else {
+        return Ok(interrupted("robust", out, screen));
     };
-    let text = if args.json {
+    let text = if args.run.json {
         serde_json::to_string_pretty(&document::ROBUST.stamp(serde_json::to_value(&result)?))? + "\n"
     } else {
         robust_table::render(&result, &config.title, screen)
     };
     screen.result(&text)?;
     let model = out.join("model.safetensors");
-    screen.note(&format!(
-        "the network is {0}; attack it with `standoff attack {1}`",
-        files::name(&model),
-        model.display()
-    ));
+    let (shown, path) = (files::name(&model), model.display());
+    screen.note(&format!("the network is {shown}; attack it with `standoff attack {path}`"));
     Ok(Exit::Done)
 }
 
 impl RobustArgs {
-    /// The training to go on with, or a new one in a new folder.
-    fn open(&self) -> Result<(RobustConfig, RobustTask, PathBuf, RunLock)> {
-        if let Some(out) = &self.resume {
-            let (config, lock) = folder::resumed(out, RobustConfig::open)?;
-            config.check()?;
-            let task = RobustTask::load(&config)?;
-            return Ok((config, task, out.clone(), lock));
-        }
+    /// The configuration that the flags describe, and its data.
+    fn new_experiment(&self) -> Result<(RobustConfig, RobustTask)> {
         let config = self.configure()?;
         config.check()?;
-        // What is wrong with the data is said before a folder is made.
         let task = RobustTask::load(&config)?;
-        train::check(&task, &config)?;
-        let (out, lock) = folder::new(self.out.as_deref(), folder::ROBUST, self.force)?;
-        folder::begin(&out, &config.to_toml()?)?;
-        Ok((config, task, out, lock))
+        Ok((config, task))
     }
 
-    /// The experiment, with the flags on top.
+    /// The experiment file, or the default of the method, with the flags on top.
     fn configure(&self) -> Result<RobustConfig> {
-        let mut c = match &self.config {
-            Some(path) => RobustConfig::open(path)?,
-            None => RobustConfig::quick()?,
+        let (own, shared) = (&self.settings, &self.training);
+        let mut c = match (&shared.config, own.method) {
+            (Some(path), _) => RobustConfig::open(path)?,
+            (None, Some(method)) => RobustConfig::of(method)?,
+            (None, None) => RobustConfig::quick()?,
         };
-        if let (None, Some(method)) = (&self.config, self.method) {
-            c = RobustConfig::of(method)?;
-        }
         let file = c.clone();
-        macro_rules! take {
-            ($($flag:ident),* $(,)?) => { $(if let Some(v) = &self.$flag { c.$flag = v.clone(); })* };
-        }
-        take!(
-            data,
-            limit,
-            model,
-            method,
-            eps,
-            steps,
-            step_size,
-            step_kind,
-            warm_steps,
-            targets,
-            probe,
-            screen_after,
-            lambda
-        );
-        take!(beta, kappa, warmup, ramp, optimizer, momentum, batch, order, seed, measure_every);
-        if self.init.is_some() {
-            c.init.clone_from(&self.init);
-        }
-        if let Some(rates) = &self.lr {
+        override_settings!(c, own; data, limit, model, method, eps, steps, step_size, step_kind, warm_steps, targets, probe,
+            screen_after, lambda, beta, kappa, warmup, ramp, batch, seed, measure_every);
+        override_settings!(c, shared; init, optimizer, momentum, order);
+        if let Some(rates) = &shared.lr {
             c.rates(rates);
         }
-        if let Some(epochs) = self.epochs {
+        if let Some(epochs) = own.epochs {
             if !(epochs > 0.0 && epochs.is_finite()) {
                 bail!("--epochs {epochs}: want a positive number");
             }

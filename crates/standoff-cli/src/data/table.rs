@@ -23,13 +23,13 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub categorical: Vec<String>,
 
-    /// The share of rows for the test part
-    #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
-    pub test_split: f64,
+    /// The share of rows in the test part [default: 0.2]
+    #[arg(long, value_name = "SHARE")]
+    pub test_split: Option<f64>,
 
-    /// The share of rows for choosing settings
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    pub validation_split: f64,
+    /// The share of rows in the validation part [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    pub validation_split: Option<f64>,
 
     /// The first row holds values, not names: columns are c1, c2, ...
     #[arg(long)]
@@ -39,13 +39,41 @@ pub(crate) struct TableArgs {
 impl TableArgs {
     /// The columns that were named.
     pub(crate) fn columns(&self) -> Columns {
-        Columns {
-            label: self.label.clone().unwrap_or_default(),
-            group: self.group.clone(),
-            features: self.features.clone(),
-            categorical: self.categorical.clone(),
-            test_split: self.test_split,
-            no_header: self.no_header,
+        let mut columns = Columns::default();
+        self.override_columns(&mut columns);
+        columns
+    }
+
+    /// Replaces the settings of columns by the flags that are given.
+    pub(crate) fn override_columns(&self, columns: &mut Columns) {
+        if let Some(label) = &self.label {
+            columns.label.clone_from(label);
         }
+        let lists = [(&self.group, &mut columns.group), (&self.features, &mut columns.features)];
+        for (given, list) in lists.into_iter().chain([(&self.categorical, &mut columns.categorical)]) {
+            if !given.is_empty() {
+                list.clone_from(given);
+            }
+        }
+        columns.test_split = self.test_split.unwrap_or(columns.test_split);
+        columns.no_header |= self.no_header;
+    }
+
+    /// The first of these flags that is given.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        self.first_of_columns().or_else(|| self.validation_split.map(|_| "--validation-split"))
+    }
+
+    /// The first flag that is given of those that only tables have.
+    pub(crate) fn first_of_columns(&self) -> Option<&'static str> {
+        let given = [
+            ("--label", self.label.is_some()),
+            ("--group", !self.group.is_empty()),
+            ("--features", !self.features.is_empty()),
+            ("--categorical", !self.categorical.is_empty()),
+            ("--test-split", self.test_split.is_some()),
+            ("--no-header", self.no_header),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 }

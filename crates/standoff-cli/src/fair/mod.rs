@@ -8,14 +8,15 @@ pub(crate) mod table;
 mod unit;
 
 use anyhow::Result;
-use standoff_train::fair::experiment::Experiment;
+use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::results::Results;
 use standoff_train::fair::train::Spec;
+use standoff_train::training::Experiment;
 
 use crate::files;
 
 /// Draws the charts of an experiment into its folder.
-pub(crate) fn draw(experiment: &Experiment, specs: &[Spec], results: &Results) -> Result<()> {
+pub(crate) fn draw(experiment: &Experiment<FairConfig>, specs: &[Spec], results: &Results) -> Result<()> {
     let out = &experiment.out;
     if experiment.is_sweep() {
         files::replace(&out.join("frontier.svg"), frontier::svg(results).as_bytes())?;

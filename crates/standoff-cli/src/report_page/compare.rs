@@ -1,13 +1,15 @@
 //! Several runs side by side: a table, common charts, and the differences of their configurations.
 
 use super::load::{LoadedRun, RunKind};
-use super::track::{Bundle, Track};
+use super::track::Bundle;
 use super::{robust, traced};
 use crate::present::chart::{Axis, Chart, End, Join, Line, LineStyle};
 use crate::present::page;
 use crate::present::table::{Cell, Table};
+use standoff_train::fair::record::FairRecord;
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, summarise};
+use standoff_train::training::record::RunRecord;
 
 /// The section; empty for a single run, and for runs that have nothing in common.
 pub(super) fn section(runs: &[LoadedRun]) -> String {
@@ -28,11 +30,11 @@ pub(super) fn section(runs: &[LoadedRun]) -> String {
     format!("<section id=\"compared\"><h2>Side by side</h2>\n{inside}</section>\n")
 }
 
-type Fair<'a> = (&'a str, &'a Results, &'a [Vec<Track>]);
+type Fair<'a> = (&'a str, &'a Results, &'a [Vec<RunRecord>]);
 
 fn fair(out: &mut String, runs: &[LoadedRun]) {
     let own = |run| match run {
-        &LoadedRun { ref name, kind: RunKind::Fair { ref results, ref tracks }, .. } => {
+        &LoadedRun { ref name, kind: RunKind::Fair(FairRecord { ref results, runs: ref tracks }), .. } => {
             Some((name.as_str(), results, &tracks[..]))
         }
         _ => None,
@@ -71,9 +73,9 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
         let title = format!("{method}: worst group's loss");
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("largest group loss"));
         for (i, (name, _, tracks)) in runs.iter().enumerate() {
-            let own = |seeds: &&Vec<Track>| seeds.first().is_some_and(|track| track.label == method);
+            let own = |seeds: &&Vec<RunRecord>| seeds.first().is_some_and(|track| track.label == method);
             for seeds in tracks.iter().filter(own) {
-                let curves: Vec<_> = seeds.iter().map(|t| t.points(|m| (m.step as f64, m.largest()))).collect();
+                let curves: Vec<_> = seeds.iter().map(|t| t.points(|m| (m.step as f64, m.largest_loss()))).collect();
                 let Bundle { points, band } = Bundle::of(&curves);
                 chart.lines.push(Line {
                     name: (*name).to_owned(),

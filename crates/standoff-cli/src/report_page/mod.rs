@@ -20,6 +20,7 @@ use crate::present::number::plural;
 use crate::present::page;
 pub(crate) use crate::present::page::base64;
 use load::{LoadedRun, RunKind};
+use standoff_train::fair::record::FairRecord;
 
 /// A page, and notes for the user.
 #[derive(Debug)]
@@ -103,7 +104,7 @@ fn section(out: &mut String, i: usize, run: &LoadedRun, several: bool) {
         .map(|(key, value)| (key.clone(), value.to_string()))
         .collect();
     match &run.kind {
-        RunKind::Fair { results, tracks } => fair::render(out, results, tracks),
+        RunKind::Fair(FairRecord { results, runs: tracks }) => fair::render(out, results, tracks),
         RunKind::Robust { result, track } => {
             if let Some(result) = result {
                 robust::verdicts(out, &[(&run.name, result)]);

@@ -4,23 +4,20 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::items::Source;
-use super::{Bench, Made, same};
+use super::{Bench, Made};
 use crate::fair::{self, figure, table};
 use crate::files;
 use crate::present::number::plural;
 use crate::present::progress::RunBars;
 use crate::present::screen::Screen;
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 use standoff_train::fair::config::FairConfig;
-use standoff_train::fair::experiment::Experiment;
 use standoff_train::fair::results::{Results, RunResult};
-use standoff_train::fair::task::FairTask;
 use standoff_train::fair::train::Spec;
-use standoff_train::training::folder::{self, CONFIG};
-use standoff_train::training::lock::RunLock;
+use standoff_train::training::{Claim, Description as _, Experiment};
 
-/// Trains what is missing, and makes the table or the figure of what there is.
-pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen: &mut Screen) -> Result<Made> {
+/// Trains the runs that are missing, and makes the table or the figure of the finished ones.
+pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[FairMethod], screen: &mut Screen) -> Result<Made> {
     let experiment = open(bench, source, figure)?;
     for warning in &experiment.task.warnings {
         screen.warn(warning);
@@ -39,56 +36,40 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[Method], screen:
     let missing = asked.len() - experiment.finished(&asked)?.len();
     let of = |n: usize| plural(n as u64, "run");
     let left = (missing > 0).then(|| format!("{} of {}", missing, of(asked.len()))).into_iter().collect();
-    let shown = if figure.is_empty() { results } else { drawn(bench, &experiment, figure, &asked, results)? };
-    Ok(told(&shown, left, screen))
+    let results = if figure.is_empty() { results } else { drawn(bench, &experiment, figure, &asked, results)? };
+    Ok(shown(&results, left, screen))
 }
 
-/// Whether a run belongs to the item.
-fn wanted(bench: &Bench<'_>, figure: &[Method], spec: &Spec) -> bool {
-    let seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
+/// True if a run belongs to the item.
+fn wanted(bench: &Bench<'_>, figure: &[FairMethod], spec: &Spec) -> bool {
+    let seeds = if figure.is_empty() { bench.request.seeds } else { 1 };
     spec.seed <= seeds && (figure.is_empty() || figure.contains(&spec.method))
 }
 
 /// The experiment in its folder, begun or found there.
-fn open(bench: &Bench<'_>, source: Source, figure: &[Method]) -> Result<Experiment> {
+fn open(bench: &Bench<'_>, source: Source, figure: &[FairMethod]) -> Result<Experiment<FairConfig>> {
     let mut config = FairConfig::parse(source.text, source.name)?;
     config.title = bench.title(&config.title);
-    config.seeds = if figure.is_empty() { bench.wish.seeds } else { 1 };
-    if bench.wish.shorten > 1 {
+    config.seeds = if figure.is_empty() { bench.request.seeds } else { 1 };
+    if bench.request.shorten > 1 {
         let steps = config.steps();
-        config.stretch((steps / bench.wish.shorten).max(config.schedule.len() as u64));
+        config.stretch((steps / bench.request.shorten).max(config.schedule.len() as u64));
         config.measure_every = 0;
     }
-    config.check()?;
-    let out = bench.folder(source.name);
-    let path = out.join(CONFIG);
-    let begun = path.is_file();
-    let mut lock = None;
-    if begun {
-        let (old, held) = folder::resumed(&out, FairConfig::open)?;
-        lock = Some(held);
-        let seeds = old.seeds.max(config.seeds);
-        same(&out, &FairConfig { seeds, ..old }, &FairConfig { seeds, ..config.clone() })?;
-        config.seeds = seeds;
-    }
-    let task = FairTask::load(&config)?;
-    task.check(&config)?;
-    std::fs::create_dir_all(&out)
-        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&out), files::plain(&e)))?;
-    let lock = lock.map_or_else(|| RunLock::take(&out), Ok)?;
-    if begun {
-        files::replace(&path, config.to_toml()?.as_bytes())?;
-    } else {
-        folder::begin(&out, &config.to_toml()?)?;
-    }
-    Ok(Experiment { config, task, out, threads: bench.wish.threads, lock })
+    // More seeds are added to those that are there.
+    let claim = Claim::fixed(config, &bench.folder(source.name), |wanted, found| {
+        (wanted.seeds, found.seeds) = (wanted.seeds.max(found.seeds), wanted.seeds.max(found.seeds));
+    })?;
+    let mut experiment = claim.load()?;
+    experiment.threads = bench.request.threads;
+    Ok(experiment)
 }
 
 /// The figure as a file of its own, and the results of its runs alone.
 fn drawn(
     bench: &Bench<'_>,
-    experiment: &Experiment,
-    methods: &[Method],
+    experiment: &Experiment<FairConfig>,
+    methods: &[FairMethod],
     asked: &[Spec],
     results: Results,
 ) -> Result<Results> {
@@ -101,8 +82,8 @@ fn drawn(
     Ok(Results { title, runs, ..results })
 }
 
-/// The same table three times.
-fn told(results: &Results, left: Vec<String>, screen: &Screen) -> Made {
+/// The table for the terminal, as Markdown and as JSON.
+fn shown(results: &Results, left: Vec<String>, screen: &Screen) -> Made {
     let mut text = format!("# {}\n\n", results.title);
     if results.runs.is_empty() {
         text.push_str("No run has finished yet.\n");

@@ -1,9 +1,9 @@
-//! What the paper shows, and the experiments behind each.
+//! The tables and figures of the paper, and the experiments behind each.
 
 use anyhow::{Result, bail};
 use standoff::error::nearest;
 
-use standoff_nn::fair::Method;
+use standoff_nn::fair::FairMethod;
 
 /// A table or a figure.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Item {
     pub(crate) recipe: Recipe,
 }
 
-/// What it is made of.
+/// The experiments behind a table or figure.
 #[derive(Debug)]
 pub(crate) enum Recipe {
     /// Runs of `standoff fair`.
@@ -21,7 +21,7 @@ pub(crate) enum Recipe {
         /// The experiment, which is also the folder.
         experiment: Source,
         /// These methods from the first seed alone, as a figure; none for the table of all.
-        figure: &'static [Method],
+        figure: &'static [FairMethod],
     },
     /// Trainings of `standoff robust`, then attacks.
     Robust {
@@ -41,9 +41,9 @@ pub(crate) struct Source {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) source: Source,
-    /// What it is called.
+    /// Its name in the table.
     pub(crate) label: &'static str,
-    /// What the paper says, in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
+    /// The results of the paper in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
     pub(crate) paper: [f64; 7],
 }
 
@@ -71,7 +71,10 @@ pub(crate) const ITEMS: [Item; 7] = [
     Item {
         name: "figure1",
         about: "the training loss with and without the regulariser",
-        recipe: Recipe::Fair { experiment: experiment!("fair-gd"), figure: &[Method::Minmax, Method::MinmaxReg] },
+        recipe: Recipe::Fair {
+            experiment: experiment!("fair-gd"),
+            figure: &[FairMethod::Minmax, FairMethod::MinmaxReg],
+        },
     },
 ];
 
@@ -142,6 +145,7 @@ pub(crate) fn folders() -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use standoff_train::training::Description as _;
     use standoff_train::{fair, robust};
 
     #[test]

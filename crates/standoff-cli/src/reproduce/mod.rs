@@ -1,15 +1,15 @@
-//! `standoff reproduce`: the paper's tables and its figure, each from the experiments behind it, with its own numbers beside.
+//! `standoff reproduce`: the tables and the figure of the paper, beside the published numbers.
 
 mod fair;
 pub(crate) mod items;
 mod robust;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::{Map, Value};
 
 use crate::files;
@@ -20,9 +20,9 @@ pub(crate) use items::{ITEMS, Item, chosen};
 use standoff_train::document;
 use standoff_train::training::Control;
 
-/// What is wished for.
+/// The tables and figures to make, and how.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct ReproduceRequest {
     pub(crate) items: Vec<&'static Item>,
     pub(crate) seeds: u64,
     pub(crate) budget: Option<Duration>,
@@ -33,19 +33,19 @@ pub(crate) struct Wish {
     pub(crate) json: bool,
 }
 
-/// One item, as far as it came.
+/// A finished or unfinished item.
 struct Made {
     /// For the terminal.
     text: String,
     markdown: String,
     json: Value,
-    /// What is not done yet, in words.
+    /// The runs that are not finished.
     left: Vec<String>,
 }
 
-/// What the parts of an item share.
+/// The request, the item and its deadline.
 struct Bench<'a> {
-    wish: &'a Wish,
+    request: &'a ReproduceRequest,
     item: &'a Item,
     stop: &'a Arc<AtomicBool>,
     deadline: Option<Instant>,
@@ -59,44 +59,44 @@ impl Bench<'_> {
         control
     }
 
-    /// Whether the time is up, or somebody has pressed Ctrl-C.
+    /// True after the deadline or Ctrl-C.
     fn ends(&self) -> bool {
         self.control("").ends()
     }
 
     fn folder(&self, name: &str) -> PathBuf {
-        self.wish.out.join(name)
+        self.request.out.join(name)
     }
 
-    /// What stands before the configuration's own title where it is not run as it is.
+    /// The title, with a warning if the experiment is shortened.
     fn title(&self, title: &str) -> String {
-        match self.wish.shorten {
+        match self.request.shorten {
             1 => title.to_owned(),
             n => format!("shortened to 1/{n}, only to see it run: {title}"),
         }
     }
 }
 
-/// Runs what the items need, as far as the time goes; then tables and the report.
-pub(crate) fn run(wish: &Wish, stop: &Arc<AtomicBool>, screen: &mut Screen) -> Result<Exit> {
-    std::fs::create_dir_all(&wish.out)
-        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&wish.out), files::plain(&e)))?;
+/// Runs the experiments of the items within the budget; then makes the tables and the report.
+pub(crate) fn run(request: &ReproduceRequest, stop: &Arc<AtomicBool>, screen: &mut Screen) -> Result<Exit> {
+    std::fs::create_dir_all(&request.out)
+        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&request.out), files::plain(&e)))?;
     let begun = Instant::now();
     let (mut left, mut all) = (Vec::new(), Map::new());
-    for (i, item) in wish.items.iter().enumerate() {
-        // Who comes later finds its share of the time untouched.
+    for (i, item) in request.items.iter().enumerate() {
+        // Every item has an equal share of the remaining time.
         let share = |budget: Duration| {
             let rest = budget.saturating_sub(begun.elapsed());
-            Instant::now() + rest / u32::try_from(wish.items.len() - i).unwrap_or(u32::MAX)
+            Instant::now() + rest / u32::try_from(request.items.len() - i).unwrap_or(u32::MAX)
         };
-        let bench = Bench { wish, item, stop, deadline: wish.budget.map(share) };
+        let bench = Bench { request, item, stop, deadline: request.budget.map(share) };
         screen.note(&format!("{}: {}", item.name, item.about));
         let made = match &item.recipe {
             Recipe::Fair { experiment, figure } => fair::make(&bench, *experiment, figure, screen)?,
             Recipe::Robust { rows } => robust::make(&bench, rows, screen)?,
         };
-        files::replace(&wish.out.join(format!("{}.md", item.name)), made.markdown.as_bytes())?;
-        if wish.json {
+        files::replace(&request.out.join(format!("{}.md", item.name)), made.markdown.as_bytes())?;
+        if request.json {
             all.insert(item.name.to_owned(), made.json);
         } else {
             let gap = if i == 0 { "" } else { "\n" };
@@ -104,58 +104,49 @@ pub(crate) fn run(wish: &Wish, stop: &Arc<AtomicBool>, screen: &mut Screen) -> R
         }
         left.extend(made.left.iter().map(|what| format!("{}: {what}", item.name)));
         if stop.load(Ordering::Relaxed) {
-            left.extend(wish.items[i + 1..].iter().map(|item| format!("{}: all of it", item.name)));
+            left.extend(request.items[i + 1..].iter().map(|item| format!("{}: all of it", item.name)));
             break;
         }
     }
-    if wish.json {
+    if request.json {
         screen.result(&format!("{:#}\n", document::REPRODUCE.stamp(Value::Object(all))))?;
     }
-    report(wish, screen)?;
+    report(request, screen)?;
     Ok(end(&left, stop, screen))
 }
 
 /// The page of everything that is in the folder.
-fn report(wish: &Wish, screen: &mut Screen) -> Result<()> {
-    let folders: Vec<PathBuf> = items::folders().map(|name| wish.out.join(name)).filter(|path| path.is_dir()).collect();
+fn report(request: &ReproduceRequest, screen: &mut Screen) -> Result<()> {
+    let folders: Vec<PathBuf> =
+        items::folders().map(|name| request.out.join(name)).filter(|path| path.is_dir()).collect();
     if folders.is_empty() {
         return Ok(());
     }
     let page = report_page::make(&folders, Some("The paper's tables, reproduced"))?;
-    let path = wish.out.join("report.html");
+    let path = request.out.join("report.html");
     files::replace(&path, page.html.as_bytes())?;
     page.notes.iter().for_each(|note| screen.warn(note));
-    screen.note(&format!("the tables are also in {}, the report is {}", tables(wish), files::name(&path)));
+    screen.note(&format!("the tables are also in {}, the report is {}", tables(request), files::name(&path)));
     Ok(())
 }
 
-fn tables(wish: &Wish) -> String {
-    wish.items
+fn tables(request: &ReproduceRequest) -> String {
+    request
+        .items
         .iter()
-        .map(|item| files::name(&wish.out.join(format!("{}.md", item.name))))
+        .map(|item| files::name(&request.out.join(format!("{}.md", item.name))))
         .collect::<Vec<_>>()
         .join(", ")
 }
 
-/// What is left, and how to go on with it.
+/// Shows what is not finished and how to continue.
 fn end(left: &[String], stop: &AtomicBool, screen: &mut Screen) -> Exit {
     if left.is_empty() {
         return Exit::Done;
     }
     let interrupted = stop.load(Ordering::Relaxed);
     let why = if interrupted { "interrupted and saved" } else { "the budget is used up, and everything is saved" };
-    screen.note(&format!("{why}; the same command goes on where it is. Left:"));
+    screen.note(&format!("{why}; the same command continues. Not finished:"));
     left.iter().for_each(|what| screen.note(&format!("  {what}")));
     if interrupted { Exit::Interrupted } else { Exit::Unmet }
-}
-
-/// The configuration in a folder of an earlier time must be that of now, but for how many seeds there are.
-fn same<C: PartialEq>(folder: &Path, old: &C, new: &C) -> Result<()> {
-    if old != new {
-        bail!(
-            "{} holds another experiment than this command makes (another version, or --shorten); name another folder with --out",
-            files::name(folder)
-        );
-    }
-    Ok(())
 }

@@ -8,34 +8,31 @@ use serde_json::{Value, json};
 use standoff_train::attack::AttackConfig;
 use standoff_train::attack::config::Rules;
 use standoff_train::named::Named as _;
+use standoff_train::robust::config::RobustConfig;
+use standoff_train::robust::train::RESULT;
+use standoff_train::training::{Claim, Description as _};
 
 use super::items::{LEVELS, Row, attacked};
-use super::{Bench, Made, same};
+use super::{Bench, Made};
 use crate::attack::result::AttackResult;
 use crate::commands::attack::{Outputs, carry_out};
-use crate::files;
 use crate::present::progress::RunBars;
 use crate::present::screen::{DIM, NAME, Screen, paint};
 use crate::present::table::{Cell, Table, wrapped};
-use standoff_train::robust::config::RobustConfig;
-use standoff_train::robust::task::RobustTask;
-use standoff_train::robust::train;
-use standoff_train::training::folder::{self, CONFIG};
-use standoff_train::training::lock::RunLock;
 
 /// Test images that the standard ensemble attacks; the paper's protocol is quick enough for all.
 const STANDARD: u64 = 1000;
 /// Test images in all.
 const ALL: u64 = 10_000;
 
-/// What there is of a network: its name, and what the protocols found.
+/// A network and the results of both protocols, if they are finished.
 struct Found<'a> {
     row: &'a Row,
     paper: Option<AttackResult>,
     standard: Option<AttackResult>,
 }
 
-/// Trains and attacks what is missing, and makes the table of what there is.
+/// Trains and attacks the networks that are missing, and makes the table of the finished ones.
 pub(super) fn make(bench: &Bench<'_>, rows: &[Row], screen: &mut Screen) -> Result<Made> {
     let (mut found, mut left) = (Vec::new(), Vec::new());
     let end = bench.deadline;
@@ -48,7 +45,7 @@ pub(super) fn make(bench: &Bench<'_>, rows: &[Row], screen: &mut Screen) -> Resu
         found.push(one);
         left.extend(missing.into_iter().map(|what| format!("{}: {what}", row.label)));
     }
-    Ok(told(bench, &found, left, screen.width()))
+    Ok(made(bench, &found, left, screen.width()))
 }
 
 /// One network, as far as the time goes, and what is missing.
@@ -65,10 +62,10 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
         let out = bench.folder(&attacked(name, rules.name()));
         let config = AttackConfig {
             model: folder.join("model.safetensors"),
-            limit: Some((images / bench.wish.shorten).max(2)),
+            limit: Some((images / bench.request.shorten).max(2)),
             eps: LEVELS.to_vec(),
             rules,
-            threads: bench.wish.threads,
+            threads: bench.request.threads,
             ..AttackConfig::default()
         };
         if trained && !whole(&out) && !bench.ends() {
@@ -91,45 +88,32 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
     Ok((Found { row, paper: both.pop().flatten(), standard }, left))
 }
 
-/// Whether an attack was carried out to its end.
+/// True if an attack is finished.
 fn whole(folder: &Path) -> bool {
     AttackResult::open(folder).is_ok_and(|attacked| attacked.is_whole(&LEVELS))
 }
 
-/// Trains; false if the time was too short.
+/// Trains a network. False if the time was too short.
 fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Result<bool> {
     let mut config = RobustConfig::parse(row.source.text, row.source.name)?;
     config.title = bench.title(&config.title);
-    if bench.wish.shorten > 1 {
-        let factor = bench.wish.shorten as f64;
+    if bench.request.shorten > 1 {
+        let factor = bench.request.shorten as f64;
         (config.ramp, config.warmup) = (config.ramp / factor, config.warmup / factor);
         config.stretch(config.epochs() / factor);
-        config.judge_images = (config.judge_images / bench.wish.shorten as usize).max(2);
-        config.measure_images = (config.measure_images / bench.wish.shorten as usize).max(2);
+        config.judge_images = (config.judge_images / bench.request.shorten as usize).max(2);
+        config.measure_images = (config.measure_images / bench.request.shorten as usize).max(2);
     }
-    config.check()?;
-    let mut lock = None;
-    if out.join(CONFIG).is_file() {
-        let (old, held) = folder::resumed(out, RobustConfig::open)?;
-        lock = Some(held);
-        same(out, &old, &config)?;
-    }
-    if out.join(train::RESULT).is_file() {
+    let claim = Claim::fixed(config, out, |_, _| ())?;
+    if out.join(RESULT).is_file() {
         return Ok(true);
     }
     if bench.ends() {
         return Ok(false);
     }
-    let task = RobustTask::load(&config)?;
-    train::check(&task, &config)?;
-    std::fs::create_dir_all(out)
-        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(out), files::plain(&e)))?;
-    let _lock = lock.map_or_else(|| RunLock::take(out), Ok)?;
-    if !out.join(CONFIG).is_file() {
-        folder::begin(out, &config.to_toml()?)?;
-    }
-    let control = bench.control(row.label);
-    Ok(train::alone(&task, &config, out, bench.wish.threads, (&control, &mut RunBars::new(screen)))?.is_some())
+    let mut experiment = claim.load()?;
+    experiment.threads = bench.request.threads;
+    Ok(experiment.train(&bench.control(row.label), &mut RunBars::new(screen))?.is_some())
 }
 
 /// The accuracies by the paper's protocol with its numbers below, and the bounds by the standard ensemble.
@@ -165,7 +149,7 @@ fn tables(found: &[Found<'_>]) -> [Table; 2] {
     [first, second]
 }
 
-fn told(bench: &Bench<'_>, found: &[Found<'_>], left: Vec<String>, width: usize) -> Made {
+fn made(bench: &Bench<'_>, found: &[Found<'_>], left: Vec<String>, width: usize) -> Made {
     let title = bench.title("Table 3 of the paper: robust networks on MNIST");
     let (mut text, mut page) = (format!("{}\n", paint(NAME, &wrapped(&title, width))), format!("# {title}\n\n"));
     let mut all = serde_json::Map::new();

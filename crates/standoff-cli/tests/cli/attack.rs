@@ -184,7 +184,7 @@ fn weights_of_other_tools_are_recognised() {
     let args =
         ["attack", "--model", "torch.safetensors", "-d", "pictures", "--classes", "0,1", "--eps", "0.6", "--json"];
     let run = scratch.run(&args).exits(0);
-    assert!(run.stderr.contains("does not say how pixels are fed"), "{run:#?}");
+    assert!(run.stderr.contains("does not record the scale of pixels"), "{run:#?}");
     assert_eq!(run.json()["budgets"][0]["worst_case"]["all"]["correct"], 0);
     let named = scratch.run(&[&args[..], &["--network", "logistic"]].concat()).exits(0);
     assert_eq!(named.json()["budgets"][0]["worst_case"], run.json()["budgets"][0]["worst_case"]);

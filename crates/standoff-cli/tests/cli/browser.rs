@@ -1,4 +1,5 @@
 //! A real browser without a window, driven through a pair of pipes: its own protocol, a JSON text and a zero byte at a time.
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // the tests that use it need a Unix shell
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};

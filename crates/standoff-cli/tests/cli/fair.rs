@@ -155,7 +155,7 @@ fn what_cannot_be_run_is_refused_before_it_is() {
     refused(&["--data", PEOPLE, "--label", "salary"], &["salary"]);
     refused(&["--data", "bad.csv", "--label", "pay"], &["line 4", "`x`"]);
     refused(&["--data", "few.csv", "--label", "pay"], &["few.csv", "too few rows (2)"]);
-    refused(&["--data", PEOPLE, "--label", "pay", "--test-split", "0"], &["--test-split 0", "judge"]);
+    refused(&["--data", PEOPLE, "--label", "pay", "--test-split", "0"], &["--test-split 0", "test part"]);
     assert!(!scratch.path("runs").exists(), "a refusal leaves nothing behind");
     fs::create_dir(scratch.path("full")).expect("a folder");
     scratch.write("full/file", b"here");

@@ -98,7 +98,7 @@ fn images_have_a_validation_part_and_classes_have_names() {
     refused(&["--classes", "Shrt,Coat"], &["no class `Shrt`", "did you mean `Shirt`?"]);
     refused(&["--data", TOPS, "--classes", "Bag,Coat"], &["no images of class 8"]);
     refused(&["--lambda", "auto", "--method", "minmax"], &["minmax-reg", "not among the methods"]);
-    refused(&["--lambda", "0.1,auto"], &["`auto` stands first"]);
+    refused(&["--lambda", "0.1,auto"], &["`auto` comes first"]);
     refused(&["--lambda", "0.1,0.1"], &["lambda 0.1 is given twice"]);
     refused(&["--lambda", "auto", "--validation-split", "1"], &["--validation-split is 1"]);
     refused(&["--lambda", "auto", "--frontier"], &["--frontier"]);

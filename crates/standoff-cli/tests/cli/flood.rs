@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use standoff_train::training::Description as _;
 use standoff_train::training::checkpoint::Checkpoint;
 use standoff_train::{fair, robust};
 use toml::{Table, Value};
@@ -59,9 +60,8 @@ fn text(table: &Table) -> String {
 
 #[test]
 fn every_key_of_an_experiment_is_refused_with_a_wrong_type_and_misspelt() {
-    let fair: Refusal = |text| fair::config::FairConfig::parse(text, "flood.toml").err().map(|e| format!("{e:#}"));
-    let robust: Refusal =
-        |text| robust::config::RobustConfig::parse(text, "flood.toml").err().map(|e| format!("{e:#}"));
+    let fair: Refusal = |text| fair::config::FairConfig::parse(text, "flood.toml").err().map(|e| e.full());
+    let robust: Refusal = |text| robust::config::RobustConfig::parse(text, "flood.toml").err().map(|e| e.full());
     let mut all =
         fair::config::FairConfig { init: Some("w.safetensors".into()), lambdas: vec![0.1], ..Default::default() };
     all.columns = Some(fair::config::Columns::default());

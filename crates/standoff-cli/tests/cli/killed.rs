@@ -112,7 +112,7 @@ fn tormented(scratch: &Scratch, begin: &[&str], resume: &[&str], out: &str, spre
     within
 }
 
-/// True if a kill came during the write of a checkpoint.
+/// True if a kill came in the middle of a checkpoint's write.
 fn torn(folder: &Path) -> bool {
     let mut places = vec![folder.to_owned()];
     places.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));

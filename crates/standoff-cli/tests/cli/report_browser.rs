@@ -1,4 +1,5 @@
 //! The report in a real browser: figures that are drawn and saved, values under the pointer, tables that sort, pages that fit.
+#![cfg(unix)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -68,7 +69,6 @@ const FAULTS: &str = "(() => {
   return faults;
 })()";
 
-#[cfg(unix)]
 #[test]
 fn figures_are_drawn_saved_and_tell_their_values_and_tables_sort() {
     let Some(browser) = installed() else { return };

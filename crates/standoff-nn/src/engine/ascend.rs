@@ -1,5 +1,5 @@
-//! Attacks of many steps while the images lie in the cache: a leaf of the batch takes every step (forward, back to the input,
-//! move, project) before the next leaf begins.
+//! Attacks of many steps: a leaf of the batch runs all steps (forward, gradient of the input, move, project) before the next leaf
+//! begins, so its images stay in the cache.
 
 use super::backward::GradientTargets;
 use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
@@ -14,17 +14,32 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 /// The steps of an attack.
+///
+/// ```
+/// use standoff_nn::{Batch, Biases, Engine, Loss, Model, Samples, Shape, StepKind, Steps};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 3)?;
+/// let mut engine = Engine::new(&model, 1)?;
+/// engine.set_weights(&model.initialise(Biases::Zero, 1))?;
+/// let (clean, labels) = ([0.5; 2 * 4], [0, 1]);
+/// let batch = Batch { samples: Samples::Floats(&clean), labels: &labels, rows: None, ends: &[2], weights: None };
+/// let steps = Steps { kind: StepKind::Sign, size: 0.05, count: 10, eps: 0.1, clip: Some((0.0, 1.0)) };
+/// let mut moved = clean.to_vec();
+/// engine.ascend(&batch, Loss::CrossEntropy, &steps, &mut moved)?;
+/// assert!(moved.iter().all(|v| (v - 0.5).abs() <= 0.1001));
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steps {
-    /// How a step follows the slope.
+    /// The direction of a step.
     pub kind: StepKind,
-    /// Its size.
+    /// The size of a step.
     pub size: f32,
-    /// How many there are.
+    /// Number of steps.
     pub count: usize,
-    /// How far every entry may end from that of the clean sample.
+    /// The largest distance of an entry from that of the clean sample.
     pub eps: f32,
-    /// The least and the largest value an entry can have at all; `None` if there are none.
+    /// The smallest and the largest value of an entry; `None` for no limits.
     pub clip: Option<(f32, f32)>,
 }
 
@@ -47,11 +62,11 @@ impl Steps {
     }
 }
 
-/// What an engine keeps for attacks once it was asked for one: clean samples in lanes.
+/// Scratch that an engine keeps for attacks: clean samples in lanes.
 #[derive(Debug, Default)]
 pub(super) struct AscentScratch(Mutex<Vec<Vec<f32>>>);
 
-/// What every leaf sees.
+/// The arguments of an attack, shared by all leaves.
 struct AscentPass<'a> {
     engine: &'a Engine,
     batch: &'a Batch<'a>,
@@ -59,7 +74,7 @@ struct AscentPass<'a> {
     steps: &'a Steps,
 }
 
-/// The samples of a range, `[sample][entry]`.
+/// The attacked samples of a range, `[sample][entry]`.
 struct MovedSamples<'a> {
     rows: &'a mut [f32],
     width: usize,
@@ -73,12 +88,12 @@ impl SplitResults for MovedSamples<'_> {
 }
 
 impl Engine {
-    /// Climbs the loss of every sample of a batch within a box around it. `moved`, `[sample][entry]` in the order of the batch, is
-    /// where each begins and, afterwards, where it ended; the batch itself holds the clean samples. A step is
-    /// `x := clip(x0 + clamp(x + move - x0, -eps, eps))`, in `f32` and in this order, where `move` follows the slope that
-    /// [`Ask::InputGradients`](super::Ask::InputGradients) gives.
+    /// Increases the loss of every sample of a batch within a box around it. `moved`, `[sample][entry]` in the order of the batch,
+    /// holds the starting points and is replaced by the attacked samples; the batch holds the clean samples. A step is
+    /// `x := clip(x0 + clamp(x + step - x0, -eps, eps))`, in `f32` and in this order, where `step` is the [`StepKind`] of the gradient
+    /// that [`Ask::InputGradients`](super::Ask::InputGradients) gives.
     ///
-    /// The result has the bits of a loop over [`pass`](Self::pass), on any number of threads.
+    /// The result equals that of a loop over [`pass`](Self::pass) bit for bit, on any number of threads.
     pub fn ascend(&self, batch: &Batch<'_>, loss: Loss<'_>, steps: &Steps, moved: &mut [f32]) -> Result<(), Error> {
         batch.check(&self.model)?;
         loss.check(batch.len(), self.model.outputs())?;
@@ -128,7 +143,7 @@ impl AscentPass<'_> {
         let Steps { kind, size, eps, clip, count } = *self.steps;
         for _ in 0..count {
             worker.forward(engine.network(units));
-            self.slopes(worker, places.clone());
+            self.loss_gradient(worker, places.clone());
             worker.backward(engine.network(units), GradientTargets { params: None, input: true });
             let all = units * width * LANES;
             let (x, g, x0) = (&mut worker.x[..all], &worker.g[..all], &clean[..all]);
@@ -149,7 +164,7 @@ impl AscentPass<'_> {
     }
 
     /// The gradient with respect to the logits, in `worker.g`.
-    fn slopes(&self, worker: &mut Worker, places: Range<usize>) {
+    fn loss_gradient(&self, worker: &mut Worker, places: Range<usize>) {
         let n = self.engine.model.outputs();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);

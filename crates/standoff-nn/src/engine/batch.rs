@@ -1,4 +1,4 @@
-//! What goes through the network: images or tables by rows, some of the rows, and the groups they fall into.
+//! The input of a pass: data in rows, a selection of the rows, and their groups.
 
 use super::packed::LARGEST_INPUT;
 use crate::kernels::{Isa, LANES, RunKernel, transpose};
@@ -7,7 +7,7 @@ use crate::{Error, Model};
 /// Samples in rows.
 #[derive(Debug, Clone, Copy)]
 pub enum Samples<'a> {
-    /// Bytes, divided by `scale`: 255 for inputs from 0 to 1, 1 to leave them as they are.
+    /// Bytes, divided by `scale`: 255 for inputs from 0 to 1, 1 for inputs from 0 to 255.
     Bytes {
         /// `[row][entry]`.
         data: &'a [u8],
@@ -18,28 +18,38 @@ pub enum Samples<'a> {
     Floats(&'a [f32]),
 }
 
-/// A batch: rows of the data in some order, cut into groups.
+/// A batch: rows of the data in some order, divided into groups.
+///
+/// ```
+/// use standoff_nn::{Batch, Samples};
+///
+/// // Three images of two pixels. The batch has images 2 and 0 in one group and image 1 in another.
+/// let (data, labels) = ([0, 255, 128, 128, 255, 0], [0, 1, 1]);
+/// let samples = Samples::Bytes { data: &data, scale: 255.0 };
+/// let batch = Batch { samples, labels: &labels, rows: Some(&[2, 0, 1]), ends: &[2, 3], weights: None };
+/// assert_eq!(batch.len(), 3);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     /// The data.
     pub samples: Samples<'a>,
     /// The label of every row of the data.
     pub labels: &'a [u16],
-    /// Which rows, in order; `None` for all of them.
+    /// The rows of the batch, in order; `None` for all of them.
     pub rows: Option<&'a [u32]>,
-    /// Where each group ends in that order; the last end is the size of the batch. One group: `&[n]`.
+    /// The end of each group in that order; the last is the size of the batch. For one group: `&[n]`.
     pub ends: &'a [usize],
-    /// What each sample's loss counts in its group, in the order of the batch; `None` for the mean of the group.
+    /// The weight of each sample's loss in its group, in the order of the batch; `None` for the mean of the group.
     pub weights: Option<&'a [f32]>,
 }
 
 impl<'a> Batch<'a> {
-    /// How many samples it has.
+    /// Number of samples.
     pub fn len(&self) -> usize {
         self.rows.map_or(self.labels.len(), <[u32]>::len)
     }
 
-    /// Whether it has none.
+    /// True if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

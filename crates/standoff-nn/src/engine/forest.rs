@@ -1,4 +1,4 @@
-//! Sums over a batch: a forest of one binary tree per group, whose leaves run on any thread.
+//! Sums over a batch: one binary tree per group. The leaves run on any thread; the order of additions is fixed by the tree.
 
 use super::Engine;
 use crate::Error;
@@ -6,27 +6,27 @@ use crate::kernels::LANES;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Where a range of samples leaves its results.
+/// The results of a range of samples, which can be split at a sample.
 pub(super) trait SplitResults: Send + Sized {
-    /// The first so many samples, and the others.
+    /// Splits off the results of the first `samples` samples.
     fn split(self, samples: usize) -> (Self, Self);
 }
 
-/// What is summed beside the gradient.
+/// The sums over samples besides the gradient.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LeafSum {
     pub loss: f64,
-    /// How many samples passed: were predicted as labelled, or certified.
+    /// Number of correct predictions, or of certified samples.
     pub count: usize,
 }
 
 /// The work on a range of samples of one group.
 pub(super) struct LeafJob<'a, P> {
     pub places: Range<usize>,
-    /// What each sample counts when the batch has no weights.
+    /// The weight of each sample if the batch has no weights: one over the size of the group.
     pub scale: f32,
     pub out: P,
-    /// Overwritten with the gradient of the sum.
+    /// The gradient of the sum is written to it.
     pub gradient: Option<&'a mut [f32]>,
 }
 
@@ -36,13 +36,14 @@ struct Tree<'a, P> {
     sum: LeafSum,
 }
 
+/// The engine, and the work of one leaf.
 struct Forest<'a, F> {
     engine: &'a Engine,
     leaf: F,
 }
 
 impl Engine {
-    /// The sum of each group; `gradients` has one per group, or none. The leaves are the same for any number of threads.
+    /// The sum of each group. `gradients` has one vector per group, or is empty. The leaves do not depend on the number of threads.
     pub(super) fn forest<P: SplitResults, F>(
         &self,
         ends: &[usize],
@@ -69,20 +70,20 @@ impl Engine {
         }
         let forest = Forest { engine: self, leaf };
         match &self.threads {
-            Some(pool) => pool.install(|| forest.grow(&mut trees))?,
-            None => forest.grow(&mut trees)?,
+            Some(pool) => pool.install(|| forest.run(&mut trees))?,
+            None => forest.run(&mut trees)?,
         }
         Ok(trees.iter().map(|tree| tree.sum).collect())
     }
 }
 
 impl<F> Forest<'_, F> {
-    /// Two halves of the work, at once if there are threads for it.
+    /// Runs both functions, in parallel if the engine has threads.
     fn both<A: Send, B: Send>(&self, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
         if self.engine.threads.is_some() { rayon::join(a, b) } else { (a(), b()) }
     }
 
-    fn grow<P: SplitResults>(&self, trees: &mut [Tree<'_, P>]) -> Result<(), Error>
+    fn run<P: SplitResults>(&self, trees: &mut [Tree<'_, P>]) -> Result<(), Error>
     where
         F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
@@ -99,14 +100,14 @@ impl<F> Forest<'_, F> {
             }
             _ => {
                 let (left, right) = trees.split_at_mut(trees.len() / 2);
-                let (a, b) = self.both(|| self.grow(left), || self.grow(right));
+                let (a, b) = self.both(|| self.run(left), || self.run(right));
                 a.and(b)
             }
         }
     }
 
-    /// The sum over a range of samples. It splits at the largest power of two of leaves: a shape that depends on the number
-    /// of samples alone.
+    /// The sum over a range of samples. It is split at the largest power of two of leaves, so the shape of the tree depends on the
+    /// number of samples only.
     fn tree<P: SplitResults>(&self, job: LeafJob<'_, P>) -> Result<LeafSum, Error>
     where
         F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
@@ -148,12 +149,12 @@ impl LeafSum {
     }
 }
 
-/// Scratch from a pool, if there is some.
+/// Takes scratch from a pool, if it has any.
 pub(super) fn take<T>(pool: &Mutex<Vec<T>>) -> Option<T> {
     pool.lock().unwrap_or_else(PoisonError::into_inner).pop()
 }
 
-/// Scratch back into its pool.
+/// Returns scratch to its pool.
 pub(super) fn put<T>(pool: &Mutex<Vec<T>>, item: T) {
     pool.lock().unwrap_or_else(PoisonError::into_inner).push(item);
 }

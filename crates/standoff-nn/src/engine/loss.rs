@@ -1,10 +1,10 @@
-//! Losses of the logits `z` with label `y`, and their gradients: one sample at a time in `f64`, cross-entropy also on lanes.
+//! Losses of the logits `z` with label `y`, and their gradients, one sample at a time in `f64`. Cross-entropy is also a kernel.
 
 use crate::Error;
 use crate::kernels::cross_entropy::CrossEntropy;
 use crate::kernels::{Isa, LANES, RunKernel};
 
-/// What is minimised (or, by an attack, climbed). Per-sample arguments follow the order of the batch.
+/// The loss that is minimised in training, or maximised by an attack. Per-sample arguments are in the order of the batch.
 #[derive(Debug, Clone, Copy)]
 pub enum Loss<'a> {
     /// `-log softmax(z)_y`.
@@ -16,13 +16,13 @@ pub enum Loss<'a> {
     /// `-(z_y - max over j != y of z_j) / (z_(1) - z_(3))`, the difference-of-logits ratio; with two classes, where there is no
     /// third logit, it is the margin divided by `1 + |margin|`.
     Dlr,
-    /// `-(z_y - z_j) / (z_(1) - (z_(3) + z_(4)) / 2)` for a target j of each sample; with three classes the third stands for the
-    /// fourth, with two as for `Dlr`.
+    /// `-(z_y - z_j) / (z_(1) - (z_(3) + z_(4)) / 2)` for a target j of each sample; with three classes the
+    /// third-largest logit replaces the fourth, with two classes it is as `Dlr`.
     DlrTargeted(&'a [u16]),
     /// `KL(p || softmax(z))` for probabilities p of each sample, `[sample][output]`.
     Kl(&'a [f32]),
-    /// `sum of c_k z_k` for coefficients c of each sample, `[sample][output]`: the gradient of any function of the logits, given
-    /// its slope in them.
+    /// `sum of c_k z_k` for coefficients c of each sample, `[sample][output]`. With c the gradient of a function of the logits, the
+    /// pass computes the gradient of that function.
     Linear(&'a [f32]),
 }
 
@@ -133,11 +133,11 @@ fn margin(dz: &mut [f64], z: &[f64], label: usize, target: usize) -> f64 {
     z[target] - z[label]
 }
 
-/// The margin over a spread of the sorted logits. AutoAttack adds 1e-12 to the spread; so do we.
+/// The margin over a spread of the sorted logits, plus 1e-12 as in AutoAttack.
 fn dlr(dz: &mut [f64], z: &[f64], label: usize, target: usize, targeted: bool) -> f64 {
     let top = margin(dz, z, label, target);
     if z.len() < 3 {
-        // m / (1 + |m|): bounded and scale-free at infinity as the ratio is.
+        // m / (1 + |m|) is bounded, and independent of the scale for large m, as the ratio is.
         let d = 1.0 + top.abs();
         dz.iter_mut().for_each(|v| *v /= d * d);
         return top / d;
@@ -158,15 +158,15 @@ fn rank(z: &[f64], r: usize) -> usize {
     (0..z.len()).find(|&i| (0..z.len()).filter(|&j| z[j] > z[i] || (z[j] == z[i] && j < i)).count() == r).unwrap_or(0)
 }
 
-/// The losses of one unit, and `weight *` their gradients, `[output][lane]`, unless `dz` is empty. Lanes from `count` on hold no
-/// image: zero.
+/// The losses of one unit, and `weight *` their gradients, `[output][lane]`, unless `dz` is empty. Lanes from `count` on hold
+/// no image; their gradients are zero.
 pub(crate) struct Unit<'a> {
     pub losses: &'a mut [f32; LANES],
     pub dz: &'a mut [f32],
     pub z: &'a [f32],
     pub labels: &'a [u16; LANES],
     pub weights: &'a [f32; LANES],
-    /// The place of the first image in the batch, and how many there are.
+    /// The place of the first image in the batch, and the number of images.
     pub first: usize,
     pub count: usize,
 }

@@ -1,8 +1,9 @@
-//! The engine: one pass over a batch computes what a min-max game asks for, on any number of threads with the same bits.
+//! The engine: one pass over a batch computes the losses and gradients of a min-max game. The result has the same bits on any
+//! number of threads.
 //!
-//! A batch is cut, group by group, into leaves of a few units; a thread takes a leaf through the whole network and back while it
-//! lies in the cache. Sums over leaves follow a binary tree over their index, so that neither the number of threads nor who took
-//! which leaf can be seen in a result. Memory grows with the leaf, not with the batch.
+//! Each group of a batch is cut into leaves of a few units. A thread runs a leaf through the whole network and back while it is in
+//! the cache. Sums over leaves follow a binary tree over their index, so the result depends neither on the number of threads nor on
+//! the assignment of leaves to threads. Memory grows with the size of a leaf, not with that of the batch.
 
 mod ascend;
 mod backward;
@@ -32,7 +33,7 @@ use plan::{DenseStage, Stage, StageKind};
 use std::sync::Mutex;
 use worker::{LeafNetwork, Worker};
 
-/// What a pass computes beside losses and predictions.
+/// The gradients that a pass computes, besides losses and predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
     /// Forward only.
@@ -43,7 +44,7 @@ pub enum Ask {
     InputGradients,
 }
 
-/// The results of a pass. Kept and passed again, it allocates nothing.
+/// The results of a pass. A value that is passed again is reused without allocation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// The loss of each sample, in the order of the batch.
@@ -54,28 +55,45 @@ pub struct Outcome {
     pub predictions: Vec<u16>,
     /// The loss of each group: its mean, or the weighted sum when the batch has weights.
     pub group_losses: Vec<f64>,
-    /// How many samples of each group were predicted as labelled.
+    /// Number of correct predictions in each group.
     pub group_correct: Vec<usize>,
-    /// The gradient of each group's loss, when asked for.
+    /// The gradient of each group's loss; empty unless [`Ask::Gradients`].
     pub gradients: Vec<Vec<f32>>,
-    /// The gradient of each sample's loss times its weight (1 without weights), `[sample][entry]`, when asked for.
+    /// The gradient of each sample's loss times its weight (1 without weights), `[sample][entry]`; empty unless
+    /// [`Ask::InputGradients`].
     pub input_gradients: Vec<f32>,
 }
 
 /// A model ready to run.
+///
+/// ```
+/// use standoff_nn::{Ask, Batch, Biases, Engine, Loss, Model, Outcome, Samples, Shape};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 3)?;
+/// let mut engine = Engine::new(&model, 1)?;
+/// engine.set_weights(&model.initialise(Biases::Zero, 1))?;
+/// let (data, labels) = ([0.5; 5 * 4], [0, 1, 2, 0, 1]);
+/// let batch =
+///     Batch { samples: Samples::Floats(&data), labels: &labels, rows: None, ends: &[3, 5], weights: None };
+/// let mut out = Outcome::default();
+/// engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut out)?;
+/// assert_eq!(out.group_losses.len(), 2);
+/// assert_eq!(out.gradients[1].len(), model.size());
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Engine {
     model: Model,
     stages: Vec<Stage>,
     weights: Packed,
     isa: Isa,
-    /// Units per leaf.
+    /// Units per leaf; a result depends on it in its last bits.
     leaf: usize,
     threads: Option<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
     interval: interval::IntervalScratch,
     ascent: ascend::AscentScratch,
-    /// Gradients of the right-hand branches of the tree.
+    /// Scratch for the gradients of the right-hand branches of the tree.
     spare: Mutex<Vec<Vec<f32>>>,
 }
 
@@ -85,15 +103,15 @@ impl Engine {
         LeafNetwork { weights: &self.weights, stages: &self.stages, units }
     }
 
-    /// An engine on this many threads (0 for all the machine has), with the instruction set that `STANDOFF_ISA` names or the
-    /// best one. Its weights are zero until [`set_weights`](Self::set_weights).
+    /// An engine on this many threads (0 for one per processor), with the instruction set that `STANDOFF_ISA` names or the best of
+    /// the machine. Its weights are zero until [`set_weights`](Self::set_weights).
     pub fn new(model: &Model, threads: usize) -> Result<Self, Error> {
         let isa = Isa::named(&std::env::var("STANDOFF_ISA").unwrap_or_default())
             .map_err(|e| Error::Mismatch(e.to_string()))?;
         Self::with_isa(model, threads, isa)
     }
 
-    /// An engine with a given instruction set.
+    /// An engine with an instruction set.
     pub fn with_isa(model: &Model, threads: usize, isa: Isa) -> Result<Self, Error> {
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -130,22 +148,22 @@ impl Engine {
         self.isa
     }
 
-    /// How many threads it runs on.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.threads.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
-    /// Takes the parameters of the passes that follow, all finite.
+    /// Sets the parameters for the following passes. All must be finite.
     pub fn set_weights(&mut self, params: &[f32]) -> Result<(), Error> {
         self.weights.set(params, &self.model, &self.stages)
     }
 
-    /// The parameters that were set last, zero before.
+    /// The parameters, as last set.
     pub fn parameters(&self) -> &[f32] {
         &self.weights.flat
     }
 
-    /// One pass over a batch. Every number in `out` is finite, or the error says where it was not.
+    /// One pass over a batch. If a number in `out` is not finite, the error names it.
     pub fn pass(&self, batch: &Batch<'_>, loss: Loss<'_>, ask: Ask, out: &mut Outcome) -> Result<(), Error> {
         batch.check(&self.model)?;
         loss.check(batch.len(), self.model.outputs())?;
@@ -153,8 +171,8 @@ impl Engine {
     }
 }
 
-/// A leaf is two blocks of 16 images, which share one gradient to be summed; where the weights of a dense layer do not stay in
-/// the cache beside them, four blocks share each reading of the weights.
+/// Units per leaf: 32 images, which share one gradient; or 64 if the weights of a dense layer do not fit into the cache, so that
+/// more images share each read of the weights.
 fn leaf_units(stages: &[Stage]) -> usize {
     let largest = stages.iter().map(|stage| match stage.kind {
         StageKind::Dense(DenseStage { n, k, .. }) => n * k,

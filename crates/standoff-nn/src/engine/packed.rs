@@ -1,4 +1,4 @@
-//! The weights of one pass: checked, and in the order in which the kernels read them.
+//! The weights of a pass: checked, and packed in the order in which the kernels read them.
 
 use super::plan::{ConvStage, DenseStage, Stage, StageKind};
 use crate::kernels::activation::Activation;

@@ -1,4 +1,4 @@
-//! A pass: what a leaf of the batch computes, and where its results go.
+//! A pass: the work of one leaf of the batch, and its results.
 
 use super::backward::GradientTargets;
 use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::kernels::{Isa, LANES, RunKernel, transpose};
 use std::ops::Range;
 
-/// What every leaf of a pass sees.
+/// The arguments of a pass, shared by all leaves.
 struct Pass<'a> {
     engine: &'a Engine,
     batch: &'a Batch<'a>,
@@ -16,14 +16,15 @@ struct Pass<'a> {
     ask: Ask,
 }
 
-/// Where a range of samples leaves its results.
+/// The results of a range of samples.
 struct PassResults<'a> {
     losses: &'a mut [f32],
     logits: &'a mut [f32],
     predictions: &'a mut [u16],
     input_gradients: &'a mut [f32],
-    /// Logits of a sample, and entries of an input.
+    /// Logits per sample.
     outputs: usize,
+    /// Entries of an input.
     width: usize,
 }
 
@@ -76,7 +77,7 @@ impl Engine {
         self.all_finite(&out.losses, &out.gradients, &out.input_gradients)
     }
 
-    /// The last line of defence: nothing that is not finite leaves a pass.
+    /// Returns an error that names the first number that is not finite.
     pub(super) fn all_finite(&self, losses: &[f32], gradients: &[Vec<f32>], inputs: &[f32]) -> Result<(), Error> {
         let fail = |what: String| Err(Error::NonFinite(what));
         if let Some(i) = losses.iter().position(|v| !v.is_finite()) {
@@ -105,7 +106,7 @@ impl Pass<'_> {
         sum
     }
 
-    /// Forward, loss, and back as far as asked.
+    /// Forward, loss, and the gradients of `ask`.
     fn leaf_on(&self, worker: &mut Worker, job: LeafJob<'_, PassResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let LeafJob { places, scale, mut out, gradient } = job;
@@ -132,18 +133,18 @@ impl Pass<'_> {
         Ok(sum)
     }
 
-    /// Losses, predictions and, unless only values are asked for, the gradient with respect to the logits, in `worker.g`.
+    /// Losses, predictions and, unless `ask` is `Values`, the gradient with respect to the logits, in `worker.g`.
     fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut PassResults<'_>) -> LeafSum {
         let n = self.engine.model.outputs();
         let mut sum = LeafSum::default();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);
             let (mut labels, mut weights, mut losses) = ([0u16; LANES], [0.0f32; LANES], [0.0f32; LANES]);
-            // A sample's own slope is not divided by the size of its group; the group's loss is.
-            let slope = if self.ask == Ask::InputGradients { 1.0 } else { scale };
+            // The gradient of a group's loss is divided by the size of the group; an input gradient is not.
+            let factor = if self.ask == Ask::InputGradients { 1.0 } else { scale };
             for i in 0..count {
                 labels[i] = self.batch.label(first + i);
-                weights[i] = self.batch.weights.map_or(slope, |w| w[first + i]);
+                weights[i] = self.batch.weights.map_or(factor, |w| w[first + i]);
             }
             let at = unit * n * LANES..(unit + 1) * n * LANES;
             let (z, g) = worker.logits_and_gradient(at);
@@ -177,7 +178,7 @@ fn argmax(z: &[f32], n: usize, lane: usize) -> u16 {
     best as u16
 }
 
-/// Lanes back into rows; the last unit may have fewer rows than lanes.
+/// Copies lanes to rows; the last unit may have fewer rows than lanes.
 pub(super) fn from_lanes(isa: Isa, rows: &mut [f32], lanes: &[f32]) {
     let width = lanes.len() / LANES;
     if rows.len() == lanes.len() {

@@ -54,11 +54,11 @@ pub(crate) struct DenseStage {
     pub bias: Range<usize>,
 }
 
-/// A fused step of the network.
+/// A stage of the network: an operation and its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stage {
     pub kind: StageKind,
-    /// Entries per image going in and coming out.
+    /// Entries per image of the input and of the output.
     pub input: usize,
     pub output: usize,
     /// Its first layer.

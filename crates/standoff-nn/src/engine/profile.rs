@@ -1,4 +1,4 @@
-//! Where the time of a pass goes: every stage on its own, in floating-point operations per second beside the machine's peak.
+//! The time of each stage of a pass, and the peak speed of the machine to compare it with.
 
 use super::backward::GradientTargets;
 use super::plan::{ConvStage, DenseStage, Stage, StageKind};
@@ -15,14 +15,14 @@ pub struct StageTime {
     pub layers: String,
     /// `forward`, `to weights` or `to input`.
     pub direction: &'static str,
-    /// Multiplications and additions per image, as a dense computation would need them.
+    /// Multiplications and additions per image, zeros included.
     pub flops: f64,
     /// Seconds per image on one thread.
     pub seconds: f64,
 }
 
 impl Engine {
-    /// Times every stage for about `each` on one thread, on whatever weights it has. For curiosity and benches.
+    /// Times every stage for about `each` on one thread, with the current weights. For benchmarks.
     pub fn profile(&self, each: Duration) -> Vec<StageTime> {
         let net = self.network(self.leaf);
         let mut worker = Worker::new(self.isa, &self.stages, self.leaf);
@@ -59,8 +59,8 @@ impl Engine {
         out
     }
 
-    /// The most operations per second that one thread can do with this instruction set: twelve independent chains of fused
-    /// multiply-adds.
+    /// The peak of one thread with this instruction set, in floating-point operations per second, measured by independent chains of
+    /// fused multiply-adds.
     pub fn peak(&self, each: Duration) -> f64 {
         const ROUNDS: usize = 10_000;
         let flops = (ROUNDS * CHAINS * LANES * 2) as f64;
@@ -68,7 +68,7 @@ impl Engine {
     }
 }
 
-/// The best of the repeats that fit into `each`: noise only ever adds.
+/// The shortest time of the repetitions within `each`: noise only adds time.
 fn time<T>(each: Duration, mut f: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
     let mut best = f64::INFINITY;

@@ -1,11 +1,11 @@
-//! tanh, ReLU and exp on lanes, with their error bounds, and the kernels that apply them to whole vectors.
+//! tanh, ReLU and exp on lanes, with error bounds, and the kernels that apply them to vectors.
 
 use super::{Kernel, LANES, Lanes};
 
-/// What follows a linear map.
+/// The activation of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activation {
-    /// Nothing.
+    /// `x`.
     Identity,
     /// Hyperbolic tangent.
     Tanh,
@@ -13,7 +13,7 @@ pub(crate) enum Activation {
     Relu,
 }
 
-/// An activation as a type, so that kernels have it compiled in.
+/// An activation as a type, so that it is inlined into the kernels.
 pub(crate) trait Act {
     unsafe fn forward<L: Lanes>(x: L) -> L;
     /// The derivative times g, from the *output* a.
@@ -57,7 +57,7 @@ impl Act for Relu {
     }
 }
 
-/// Calls `$go::<$l, A>` with the type of an activation.
+/// Calls `$call::<$l, A>` with the type A of an activation.
 macro_rules! with_activation {
     ($activation:expr, $call:ident :: < $l:ty > ( $($arg:expr),* )) => {
         match $activation {
@@ -69,8 +69,8 @@ macro_rules! with_activation {
 }
 pub(crate) use with_activation;
 
-/// tanh as `x P(x^2) / Q(x^2)`, both of degree 4, fitted to the relative error on [-9, 9] (2.1e-8); beyond, tanh rounds to 1.
-/// With rounding, the relative error is below 4e-7 everywhere (tested over every exponent).
+/// tanh as `x P(x^2) / Q(x^2)`, P and Q of degree 4, fitted to minimise the relative error on [-9, 9] (2.1e-8). Outside, tanh
+/// rounds to 1 or -1. With rounding, the relative error is below 4e-7 everywhere (tested over every exponent).
 #[inline(always)]
 pub(crate) unsafe fn tanh<L: Lanes>(x: L) -> L {
     // In this order of arguments a NaN stays a NaN.
@@ -89,7 +89,7 @@ pub(crate) unsafe fn tanh<L: Lanes>(x: L) -> L {
     L::splat(1.0).min(L::splat(-1.0).max(p.div(q)))
 }
 
-/// exp for x from -87 to 88, clamped outside: `2^n e^r`, r within half of ln 2, a polynomial of degree 6 in r.
+/// exp for x from -87 to 88, clamped outside: `2^n e^r` with `|r| <= ln(2) / 2` and a polynomial of degree 6 in r.
 /// The relative error is below 2e-7 (tested).
 #[inline(always)]
 pub(crate) unsafe fn exp<L: Lanes>(x: L) -> L {
@@ -97,7 +97,7 @@ pub(crate) unsafe fn exp<L: Lanes>(x: L) -> L {
     // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
     let shift = L::splat(12_582_912.0);
     let n = x.mul(L::splat(std::f32::consts::LOG2_E)).add(shift).sub(shift);
-    // ln 2 in two parts, the first exact in few bits.
+    // ln 2 as the sum of two numbers, the first with few bits, so that its product with n is exact.
     let r = n.fma(L::splat(-0.693_359_4), x);
     let r = n.fma(L::splat(2.121_944_4e-4), r);
     let p = L::splat(1.393_373_3e-3);

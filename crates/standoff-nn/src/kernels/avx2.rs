@@ -1,4 +1,4 @@
-//! The lanes of a machine with AVX2 and FMA: one register.
+//! Lanes for AVX2 and FMA: one register.
 
 use super::lanes::{LANES, Lanes};
 use std::arch::x86_64::*;
@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(__m256);
 
-// SAFETY: every method is one or a few instructions of AVX2 or FMA, which `Isa::run` has asked the machine for.
+// SAFETY: every method is one or a few instructions of AVX2 or FMA, and `Isa::run` has checked that the machine has them.
 #[allow(unsafe_op_in_unsafe_fn)]
 unsafe impl Lanes for Avx2 {
     #[inline(always)]

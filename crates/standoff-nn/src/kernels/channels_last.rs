@@ -1,10 +1,10 @@
-//! One unit from lanes to eight images with channels last, `[image][row][column][channel]`, and back: the layout in which a
-//! pooled convolution's gradient touches contiguous memory.
+//! Converts one unit from lanes to eight images with channels last, `[image][row][column][channel]`, and back. With channels last,
+//! the gradient of a pooled convolution reads and writes contiguous memory.
 
 use super::{Kernel, LANES, Lanes};
 use std::array::from_fn;
 
-/// The distance between images: whole vectors may be read and written beyond the last pixel.
+/// The distance between images: two vectors more than an image needs, because whole vectors are read and written at its end.
 pub(crate) const fn stride(pixels: usize, channels: usize) -> usize {
     pixels * channels + 2 * LANES
 }
@@ -33,7 +33,7 @@ impl Kernel for LanesToChannelsLast<'_> {
                     |i: usize| if i < wide { L::load(x.add(((first + i) * pixels + p) * LANES)) } else { L::zero() };
                 let images = L::transpose(from_fn(channel));
                 for i in 0..LANES {
-                    // What lands beyond the last channel is overwritten by the next pixel, or lies in the slack.
+                    // Entries beyond the last channel are overwritten by the next pixel, or lie in the padding of the stride.
                     images[i].store(out.add(i * stride + p * c + first));
                 }
             }

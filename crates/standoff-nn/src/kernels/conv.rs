@@ -1,4 +1,4 @@
-//! Convolution forward, with bias and activation, and with 2x2 max-pooling when it follows: the full-size output is never stored.
+//! Convolution forward, with bias and activation. If 2x2 max-pooling follows it is fused, and the full-size output is never stored.
 
 use super::activation::{Act, Activation, with_activation};
 use super::{ConvShape, Kernel, LANES, Lanes, tiles};
@@ -8,10 +8,10 @@ use std::array::from_fn;
 pub(crate) struct ConvForward<'a> {
     /// `[cout][ho][wo]`, or `[cout][ho / 2][wo / 2]` with pooling.
     pub out: &'a mut [f32],
-    /// Which of the four won, as `[cout][ho / 2][wo / 2][lane]`; empty without pooling.
+    /// The position of the maximum in its window, 0 to 3, `[cout][ho / 2][wo / 2][lane]`; empty without pooling.
     pub winners: &'a mut [u8],
     pub x: &'a [f32],
-    /// As [`pack::conv`](super::pack::conv) leaves them.
+    /// From [`pack::conv`](super::pack::conv).
     pub weights: &'a [f32],
     /// Empty for none.
     pub bias: &'a [f32],
@@ -39,8 +39,8 @@ impl Kernel for ConvForward<'_> {
     }
 }
 
-/// `P` positions times `T` output channels, all taps: the heart of it. Each input is loaded once for T channels, each weight
-/// once for P positions, and P * T sums stay in registers.
+/// The inner loop: `P` positions times `T` output channels, all taps. Each input is loaded once for T channels, each weight once
+/// for P positions, and P * T sums stay in registers.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const P: usize, const T: usize>(
     x: *const f32,
@@ -134,7 +134,7 @@ unsafe fn plain<L: Lanes, A: Act>(mut k: ConvForward<'_>) {
     }
 }
 
-/// One row of T channels, P columns at a time; the last columns overlap those before rather than leave a rest.
+/// One row of T channels, P columns at a time. The last P columns overlap the ones before, so there is no remainder loop.
 #[inline(always)]
 unsafe fn row<L: Lanes, A: Act, const P: usize, const T: usize>(k: &mut ConvForward<'_>, r: usize, channel: usize) {
     let s = k.shape;

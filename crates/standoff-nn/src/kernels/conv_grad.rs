@@ -1,5 +1,5 @@
-//! Backward through a convolution, every position: the weights' gradient, and the border that makes the input's a convolution by
-//! `conv.rs`.
+//! Backward through a convolution, over all positions: the gradient of the weights, and the border of zeros with which `conv.rs`
+//! computes the gradient of the input (`engine/linear.rs` has the algebra).
 
 use super::{ConvShape, Kernel, LANES, Lanes, tiles};
 use std::array::from_fn;
@@ -25,7 +25,7 @@ impl Kernel for ConvWeightGrad<'_> {
         let mut tap = 0;
         while tap < s.taps() {
             let left = s.taps() - tap;
-            // Fours and threes: one or two sums alone would wait for each other.
+            // Tiles of 4 or 3 taps: one or two sums would be limited by the latency of an addition.
             let take = if left.is_multiple_of(4) { 4 } else { left.min(3) };
             let mut channel = 0;
             for c in tiles(s.cout) {
@@ -81,10 +81,10 @@ unsafe fn tile<L: Lanes, const P: usize, const T: usize>(k: &mut ConvWeightGrad<
     }
 }
 
-/// The gradient of a convolution's output from that of the pooling behind it (or of itself without pooling), inside a border
-/// of `k - 1` zeros.
+/// Writes the gradient of a convolution's output inside a border of `k - 1` zeros, from the gradient of the pooled output (or of
+/// the output, without pooling).
 pub(crate) struct Unpool<'a> {
-    /// `[cout][ho + 2(k-1)][wo + 2(k-1)]`; the border, and what pooling dropped, must be zero and stays so.
+    /// `[cout][ho + 2(k-1)][wo + 2(k-1)]`. The border, and rows and columns that pooling drops, must be zero; they are not written.
     pub dy: &'a mut [f32],
     pub g: &'a [f32],
     /// Empty without pooling.
@@ -124,8 +124,8 @@ impl Kernel for Unpool<'_> {
     }
 }
 
-/// As [`ConvWeightGrad`], for a convolution of one channel with pooling behind it: the gradient of a window is spread over its four
-/// positions in registers and never stored.
+/// As [`ConvWeightGrad`], for a convolution of one input channel that pooling follows: the gradient of a window is distributed to
+/// its four positions in registers and never stored.
 pub(crate) struct PooledWeightGrad<'a> {
     /// `[cout][k][k]`.
     pub grad: &'a mut [f32],
@@ -137,7 +137,7 @@ pub(crate) struct PooledWeightGrad<'a> {
 }
 
 impl PooledWeightGrad<'_> {
-    /// Whether the sums of all taps fit the registers.
+    /// True if the sums of all taps fit into the registers.
     pub(crate) fn fits(s: ConvShape) -> bool {
         s.cin == 1 && (s.k == 2 || s.k == 3)
     }

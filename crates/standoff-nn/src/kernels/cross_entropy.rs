@@ -6,7 +6,7 @@ use super::{Kernel, LANES, Lanes};
 /// Cross-entropy of one unit: `losses` per lane, and `dz := weight * (softmax(z) - e_y)`, both `[output][lane]`.
 pub(crate) struct CrossEntropy<'a> {
     pub losses: &'a mut [f32; LANES],
-    /// Empty when not wanted.
+    /// Empty if it is not wanted.
     pub dz: &'a mut [f32],
     pub z: &'a [f32],
     pub labels: &'a [u16; LANES],
@@ -38,7 +38,7 @@ impl Kernel for CrossEntropy<'_> {
         top.store(tops.as_mut_ptr());
         sum.store(sums.as_mut_ptr());
         for i in 0..LANES {
-            // log of the sum in f64: a loss near zero keeps its digits.
+            // In f64, so that a loss near zero keeps its digits.
             let correct = f64::from(self.z[usize::from(self.labels[i]) * LANES + i]) - f64::from(tops[i]);
             self.losses[i] = (libm::log(f64::from(sums[i])) - correct) as f32;
         }

@@ -1,7 +1,7 @@
-//! Fully connected layers: forward, back to the input, and the weights' gradient.
+//! Fully connected layers: forward, gradient of the input, and gradient of the weights.
 //!
-//! A GEMM library spends its time packing matrices this small; here the lanes are already where the kernel wants them, and the
-//! weights are read as they lie (forward) or from panels packed once per pass (backward).
+//! A GEMM library spends most of its time packing matrices this small. Here the activations are already in lanes, and the weights
+//! are read without packing (forward) or from panels packed once per pass (backward).
 
 use super::activation::{Act, Activation, with_activation};
 use super::{Kernel, LANES, Lanes};
@@ -10,7 +10,8 @@ use std::array::from_fn;
 /// Rows of a tile of [`DenseForward`], and the width of the panels of [`pack::dense_transposed`](super::pack::dense_transposed).
 pub(crate) const ROWS: usize = 6;
 
-/// `out := act(W x + bias)` for several units: `x` is `[unit][k][lane]`, `out` is `[unit][n][lane]`.
+/// `out := act(W x + bias)` for several units: `x` is `[unit][k][lane]`, `out` is `[unit][n][lane]`. With the transposed weights it
+/// computes the gradient with respect to the input.
 pub(crate) struct DenseForward<'a> {
     pub out: &'a mut [f32],
     pub x: &'a [f32],
@@ -18,7 +19,7 @@ pub(crate) struct DenseForward<'a> {
     /// Empty for none.
     pub bias: &'a [f32],
     pub act: Activation,
-    /// Whether `weights` are panels of the transpose rather than rows `[n][k]`.
+    /// True if `weights` are panels of the transpose, false if they are rows `[n][k]`.
     pub packed: bool,
     pub n: usize,
     pub k: usize,
@@ -39,7 +40,7 @@ impl Kernel for DenseForward<'_> {
 
 #[inline(always)]
 unsafe fn linear<L: Lanes, A: Act>(mut k: DenseForward<'_>, units: usize) {
-    // A tile's weights stay in the first cache while all units pass by.
+    // The weights of a tile stay in the L1 cache during the loop over units.
     for row in (0..k.n).step_by(ROWS) {
         let rows = ROWS.min(k.n - row);
         let mut unit = 0;
@@ -102,7 +103,7 @@ pub(crate) struct DenseWeightGrad<'a> {
     pub images: usize,
 }
 
-/// The distance between rows of images: a whole number of vectors.
+/// The distance between the rows of two images: n, rounded up to whole vectors.
 pub(crate) const fn stride(n: usize) -> usize {
     n.div_ceil(LANES) * LANES
 }

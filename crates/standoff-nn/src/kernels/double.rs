@@ -1,23 +1,23 @@
-//! A linear map in `f64` over eight images, for proofs: convolution and dense layers alike, by a list of positions and a list of
-//! taps. Plain loops, which the compiler turns into whatever vectors the instruction set has.
+//! A linear map in `f64` over eight images, for proofs. A list of positions and a list of taps describe convolutions and dense
+//! layers alike. The loops are plain; the compiler vectorises them for each instruction set.
 
 use super::{Kernel, LANES, Lanes};
 
 /// One number of each of eight images.
 pub(crate) type Wide = [f64; LANES];
 
-/// Outputs that are summed at once.
+/// Output channels per tile.
 pub(crate) const TILE: usize = 4;
 
 /// `out[channel][position] := bias[channel] + sum over taps of w[channel][tap] x[position + tap]`.
 pub(crate) struct LinearF64<'a> {
     pub out: &'a mut [Wide],
     pub x: &'a [Wide],
-    /// `[channels / TILE, rounded up][tap]`, as [`pack`] leaves them.
+    /// `[channels / TILE, rounded up][tap]`, from [`pack`].
     pub weights: &'a [[f64; TILE]],
     /// One for each channel.
     pub bias: &'a [f64],
-    /// Where the taps of each position begin in x, and how far from there each tap lies.
+    /// The index in x of the first tap of each position, and the offset of every tap from it.
     pub positions: &'a [usize],
     pub taps: &'a [usize],
 }
@@ -55,7 +55,7 @@ fn tile(x: &[Wide], weights: &[[f64; TILE]], taps: &[usize], bias: [f64; TILE]) 
     sums
 }
 
-/// Weights `[channel][tap]` for [`LinearF64`], each through `f`; channels are filled up with zeros.
+/// Applies `f` to the weights, `[channel][tap]`, and packs them for [`LinearF64`]; the last tile is padded with zeros.
 pub(crate) fn pack(weights: &[f32], taps: usize, f: impl Fn(f64) -> f64) -> Vec<[f64; TILE]> {
     let tile = |rows: &[f32], tap: usize| -> [f64; TILE] {
         std::array::from_fn(|t| rows.get(t * taps + tap).map_or(0.0, |&w| f(f64::from(w))))

@@ -1,12 +1,11 @@
-//! An interval as its two ends or as centre and radius: activations and pooling want the one, linear maps the other.
+//! Converts an interval between its two ends, which activations and pooling need, and centre and radius, which linear maps need.
 
 use super::{Kernel, LANES, Lanes};
 
 /// Per entry and lane: lower and upper end, centre and radius, or the gradients with respect to either.
 pub(crate) type Pair = [Vec<f32>; 2];
 
-/// Centre `(lo + hi) / 2` and radius `(hi - lo) / 2`. An approximation of tanh may cross by a rounding; a radius is never
-/// negative.
+/// `centre := (lo + hi) / 2`, `radius := max(0, (hi - lo) / 2)`: after the approximate tanh, lo may exceed hi by a rounding error.
 pub(crate) struct Centre<'a> {
     pub centre: &'a mut [f32],
     pub radius: &'a mut [f32],

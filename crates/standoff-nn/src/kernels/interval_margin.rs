@@ -1,13 +1,13 @@
-//! The last layer, where `z_j - z_y` is bounded as one linear map, with the rows `W_j - W_y`: tighter than the difference of two
-//! bounds. Every lane has a label of its own, so the label's row lies in lanes, `own` as `[k][lane]`.
+//! Upper bounds of the margins `z_j - z_y` in the last layer, by the rows `W_j - W_y`: tighter than the difference of two bounds.
 //!
-//! `m_j = (W_j - W_y) centre + (b_j - b_y) + |W_j - W_y| radius`. The first two are the difference of two logits of the centre and
-//! need nothing new; these kernels are for the last.
+//! `m_j = (W_j - W_y) centre + (b_j - b_y) + |W_j - W_y| radius`. The first two terms are a difference of two logits of the centre;
+//! these kernels compute the last one. Every lane has its own label y, so the rows `W_y` are stored in lanes: `own` is `[k][lane]`.
 
 use super::{Kernel, LANES, Lanes};
 use std::array::from_fn;
 
-/// `spread_j := |W_j - W_y| radius` of one unit, and `size_j := |W_j - W_y| (|centre| + radius)`, by which rounding is judged.
+/// `spread_j := |W_j - W_y| radius` of one unit, and `size_j := |W_j - W_y| (|centre| + radius)`, from which the rounding error is
+/// estimated.
 pub(crate) struct Spread<'a> {
     /// `[n][lane]`, both.
     pub spread: &'a mut [f32],
@@ -64,8 +64,8 @@ unsafe fn spread<L: Lanes, const N: usize>(s: &mut Spread<'_>, row: usize, k: us
     }
 }
 
-/// The gradients of `sum_j g_j spread_j` of one unit: with respect to the radius, to be overwritten, and to the weights, to be
-/// added. At the label `W_j - W_y` is zero, and so is all that comes of it, whatever `g_y` is.
+/// The gradients of `sum_j g_j spread_j` of one unit: with respect to the radius, which is overwritten, and to the weights, which is
+/// added. At the label `W_j - W_y` is zero, so `g_y` has no effect.
 pub(crate) struct SpreadBackward<'a> {
     /// `[k][lane]`; empty if not wanted.
     pub d_radius: &'a mut [f32],

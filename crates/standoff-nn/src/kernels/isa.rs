@@ -1,10 +1,10 @@
-//! Kernels written over `L: Lanes`, handed to the workspace's one dispatcher of instruction sets, [`standoff::simd`].
+//! Runs kernels, which are generic over `L: Lanes`, through the dispatcher of the workspace, [`standoff::simd`].
 
 use super::lanes::{Lanes, Portable};
 use standoff::simd::Dispatch;
 pub use standoff::simd::Isa;
 
-/// A kernel and its arguments. `run` must be `#[inline(always)]`, or it is not compiled for the set that calls it.
+/// A kernel and its arguments. `run` must be `#[inline(always)]`; otherwise it is compiled without the instruction set of its caller.
 pub(crate) trait Kernel {
     type Output;
     /// # Safety
@@ -12,7 +12,7 @@ pub(crate) trait Kernel {
     unsafe fn run<L: Lanes>(self) -> Self::Output;
 }
 
-/// Runs kernels: implemented by [`Isa`] alone, whose home is another crate.
+/// Runs kernels. A trait because [`Isa`], its only implementation, is of another crate.
 pub(crate) trait RunKernel {
     /// Runs a kernel.
     fn run<K: Kernel>(self, kernel: K) -> K::Output;
@@ -24,7 +24,7 @@ impl RunKernel for Isa {
     }
 }
 
-/// A kernel with the lanes of each level.
+/// Calls a kernel with the lanes of each level.
 struct OverLanes<K>(K);
 
 impl<K: Kernel> Dispatch for OverLanes<K> {
@@ -32,14 +32,14 @@ impl<K: Kernel> Dispatch for OverLanes<K> {
 
     #[inline(always)]
     fn portable(self) -> K::Output {
-        // SAFETY: arrays need no instruction set.
+        // SAFETY: portable lanes are arrays, which need no instruction set.
         unsafe { self.0.run::<Portable>() }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn avx2(self) -> K::Output {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees AVX2 and FMA.
         unsafe { self.0.run::<super::avx2::Avx2>() }
     }
 

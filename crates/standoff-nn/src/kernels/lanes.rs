@@ -1,4 +1,4 @@
-//! Eight numbers, one of each of eight images: the only vector type of the kernels, once for every instruction set.
+//! Eight numbers, one of each of eight images: the vector type of the kernels, implemented once per instruction set.
 //!
 //! A kernel is written once, over `L: Lanes`, and compiled for each set by [`Isa::run`](super::Isa::run). Portable lanes are a
 //! plain array; on aarch64 the compiler turns them into NEON, which every such machine has.
@@ -9,26 +9,26 @@ pub(crate) const LANES: usize = 8;
 /// Eight `f32` lanes. Masks are lanes whose bits are all ones or all zeros.
 ///
 /// # Safety
-/// Pointers must be valid for the eight (or `LANES * LANES`) entries read or written; they need not be aligned. The methods of a
-/// set may run only on a machine that has it, which [`Isa::run`](super::Isa::run) sees to.
-#[allow(clippy::missing_safety_doc)] // stated above, once
+/// Pointers must be valid for the eight entries read or written; they need not be aligned. The methods of an instruction set may
+/// run only on a machine that has it, which [`Isa::run`](super::Isa::run) ensures.
+#[allow(clippy::missing_safety_doc)] // stated above for all methods
 pub(crate) unsafe trait Lanes: Copy {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(p: *const f32) -> Self;
     unsafe fn store(self, p: *mut f32);
-    /// Eight bytes as numbers.
+    /// Loads eight bytes as numbers.
     unsafe fn load_u8(p: *const u8) -> Self;
-    /// Lanes that hold the integers 0 to 255, as bytes.
+    /// Stores lanes that hold integers from 0 to 255 as bytes.
     unsafe fn store_u8(self, p: *mut u8);
     unsafe fn add(self, b: Self) -> Self;
     unsafe fn sub(self, b: Self) -> Self;
     unsafe fn mul(self, b: Self) -> Self;
     unsafe fn div(self, b: Self) -> Self;
-    /// `self * b + c`, rounded once where the machine can.
+    /// `self * b + c`, rounded once if the machine has the instruction.
     unsafe fn fma(self, b: Self, c: Self) -> Self;
-    /// The larger; the second when they do not compare.
+    /// The larger number; b if one is NaN.
     unsafe fn max(self, b: Self) -> Self;
-    /// The smaller; the second when they do not compare.
+    /// The smaller number; b if one is NaN.
     unsafe fn min(self, b: Self) -> Self;
     /// `self > b`, as a mask.
     unsafe fn gt(self, b: Self) -> Self;
@@ -54,7 +54,7 @@ pub(crate) unsafe trait Lanes: Copy {
 #[repr(align(32))]
 pub(crate) struct Portable([f32; LANES]);
 
-/// Whether `mul_add` is an instruction here; elsewhere it would be a call, and the product is rounded first.
+/// True if `mul_add` is one instruction. Otherwise it would be a function call, and `fma` rounds the product first.
 const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
 impl Portable {
@@ -77,7 +77,7 @@ fn mask(on: bool) -> f32 {
     f32::from_bits(if on { u32::MAX } else { 0 })
 }
 
-// SAFETY: plain arithmetic on arrays; pointers are the caller's promise.
+// SAFETY: plain arithmetic on arrays; the caller guarantees valid pointers.
 #[allow(unsafe_op_in_unsafe_fn)]
 unsafe impl Lanes for Portable {
     #[inline(always)]

@@ -1,14 +1,16 @@
-//! What runs the networks: one file per kernel, the plain reference of all of them in `reference.rs`.
+//! The SIMD kernels of the networks, one per file, and the only `unsafe` code of the crate. `reference.rs` has a plain version of
+//! each.
 //!
-//! Conventions, stated once:
-//! - A *unit* is 8 images side by side, one in each lane. A tensor of a unit is `[channel][row][column][lane]`, a vector
-//!   `[entry][lane]`; flattening an image is no work. A block of 16 images, the grain of all sums over a batch, is two units.
-//! - Outputs come first, inputs next, the shape last. Forward kernels and gradients with respect to activations overwrite;
-//!   gradients with respect to parameters are added.
-//! - Weights and gradients have PyTorch's layout; `pack.rs` reorders weights once per pass for the kernels that want it.
-//! - Lanes without an image hold zeros going in and zero gradients coming back, so that they add nothing.
-//! - Every sum has one order, whatever the number of threads; instruction sets may differ in rounding.
-#![allow(unsafe_op_in_unsafe_fn)] // Every unsafe function here is wholly a kernel.
+//! Conventions of all kernels:
+//! - A *unit* is 8 images, one in each lane. A tensor of a unit is `[channel][row][column][lane]`, a vector `[entry][lane]`.
+//!   Flattening an image moves no data.
+//! - Fields are in this order: outputs, inputs, shape. Forward kernels and gradients with respect to activations overwrite their
+//!   output; gradients with respect to parameters are added to it.
+//! - Weights and gradients have PyTorch's layout. `pack.rs` reorders weights once per pass for the kernels that need it.
+//! - Lanes without an image hold zeros in the input and zero gradients, so they add nothing to a sum.
+//! - The order of a sum does not depend on the number of threads. Instruction sets may round differently.
+//! - Every kernel is generic over [`Lanes`], and [`Isa`] is the only code that chooses an instruction set.
+#![allow(unsafe_op_in_unsafe_fn)] // The body of every unsafe function here is a kernel.
 
 pub(crate) mod activation;
 pub(crate) mod ascent_step;
@@ -58,14 +60,14 @@ impl ConvShape {
         self.cin * self.k * self.k
     }
 
-    /// The convolution that takes the padded gradient of the output back to the input.
+    /// The convolution that computes the gradient of the input from the padded gradient of the output.
     pub(crate) fn transposed(self) -> Self {
         let pad = self.k - 1;
         Self { cin: self.cout, cout: self.cin, k: self.k, h: self.ho() + 2 * pad, w: self.wo() + 2 * pad }
     }
 }
 
-/// Splits n channels into tiles of 3 and 2, and of 1 only if n = 1: a single channel leaves the machine waiting.
+/// Splits n channels into tiles of 3 and 2, and of 1 only if n = 1: a tile of one channel has too few independent sums.
 pub(crate) fn tiles(n: usize) -> impl Iterator<Item = usize> {
     let mut left = n;
     std::iter::from_fn(move || {

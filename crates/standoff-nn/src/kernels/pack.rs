@@ -1,4 +1,4 @@
-//! Weights in the order in which the kernels read them, packed once per pass.
+//! Packs weights in the order in which the kernels read them, once per pass.
 
 use super::{ConvShape, tiles};
 
@@ -17,7 +17,7 @@ pub(crate) fn conv(out: &mut [f32], weights: &[f32], s: ConvShape) {
     }
 }
 
-/// The same for the transposed convolution: input channels in tiles, `[tile][cout][k][k][T]`, the kernel turned by 180 degrees.
+/// The same for the transposed convolution: tiles of T input channels, `[tile][cout][k][k][T]`, the kernel turned by 180 degrees.
 pub(crate) fn conv_transposed(out: &mut [f32], weights: &[f32], s: ConvShape) {
     let area = s.k * s.k;
     let mut channel = 0;
@@ -35,7 +35,7 @@ pub(crate) fn conv_transposed(out: &mut [f32], weights: &[f32], s: ConvShape) {
     }
 }
 
-/// `[n][k]` to panels of `width` columns, `[panel][n][width]`; the last panel is as wide as what is left.
+/// `[n][k]` to panels of `width` columns, `[panel][n][width]`; the last panel has the remaining columns.
 pub(crate) fn dense_transposed(out: &mut [f32], weights: &[f32], k: usize, width: usize) {
     let n = weights.len() / k;
     for first in (0..k).step_by(width) {

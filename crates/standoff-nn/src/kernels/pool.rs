@@ -1,4 +1,4 @@
-//! Max-pooling on its own, any side.
+//! Max-pooling of any side, as a stage of its own.
 
 use super::{Kernel, LANES, Lanes};
 use crate::Shape;
@@ -6,6 +6,7 @@ use crate::Shape;
 /// `out := max over squares`, of one unit; ties go to the first in row-major order.
 pub(crate) struct PoolForward<'a> {
     pub out: &'a mut [f32],
+    /// The position of the maximum in its square.
     pub winners: &'a mut [u8],
     pub x: &'a [f32],
     pub side: usize,
@@ -41,7 +42,7 @@ impl Kernel for PoolForward<'_> {
     }
 }
 
-/// `dx := the gradient put back where the maximum was`, zero elsewhere.
+/// `dx := g` at the maximum of each square, zero elsewhere.
 pub(crate) struct PoolBackward<'a> {
     pub dx: &'a mut [f32],
     pub g: &'a [f32],

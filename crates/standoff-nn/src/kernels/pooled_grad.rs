@@ -1,8 +1,9 @@
-//! Backward through a convolution that 2x2 max-pooling follows: of each window one position has a gradient, three have none.
+//! Backward through a convolution that 2x2 max-pooling follows: in each window one position has a gradient, the other three are
+//! zero. `engine/sparse_conv.rs` has the algebra.
 //!
-//! Which one differs from image to image, so images cannot share a vector here. With channels last, a row of the kernel times its
-//! input channels is contiguous, and each gradient becomes a few multiply-adds into sums that stay in registers. Zeros are left
-//! out: three positions of four, and whatever ReLU switched off.
+//! The position differs from image to image, so a vector cannot hold several images here. With channels last, a row of the kernel
+//! times its input channels is contiguous, and each gradient is a few multiply-adds into sums that stay in registers. Zeros are
+//! skipped: three positions of four, and the gradients that ReLU sets to zero.
 
 use super::{ConvShape, Kernel, LANES, Lanes, channels_last};
 use std::array::from_fn;
@@ -13,12 +14,12 @@ pub(crate) const fn kernel_vectors(s: ConvShape) -> usize {
     (s.k * s.cin).div_ceil(LANES)
 }
 
-/// Vectors in a row of the area that a window can reach: `(k + 1) * cin` entries.
+/// Vectors in a row of the input area that a window depends on: `(k + 1) * cin` entries.
 const fn area_vectors(s: ConvShape) -> usize {
     ((s.k + 1) * s.cin).div_ceil(LANES)
 }
 
-/// Calls `$f::<L, R, V>` for counts known at run time, of those that fit the registers.
+/// Calls `$f::<L, R, V>` for counts known at run time, among those that fit into the registers.
 macro_rules! with_tile {
     ($f:ident, $l:ty, $rows:expr, $vectors:expr, $args:tt) => {
         with_tile!(@ $f, $l, $rows, $vectors, $args,
@@ -34,28 +35,28 @@ macro_rules! with_tile {
     };
 }
 
-/// How `rows` times `vectors` are cut into tiles: all rows at once if their sums fit 12 registers, else row by row, the vectors
-/// in equal parts of at most `most`.
+/// The size of the tiles of `rows` times `vectors`: all rows at once if their sums fit into 12 registers, else row by row, the
+/// vectors in equal parts of at most `most`.
 fn tile(rows: usize, vectors: usize, most: usize) -> (usize, usize) {
     if rows * vectors <= 12 && rows <= 6 { (rows, vectors) } else { (1, vectors.div_ceil(vectors.div_ceil(most))) }
 }
 
-/// One gradient that is not zero, and where its partner begins.
+/// One gradient that is not zero, and the index of the input or the weights that it is multiplied by.
 #[derive(Debug, Clone, Copy, Default)]
 struct SparseTerm {
     at: u32,
     g: f32,
 }
 
-/// The gradients of a pooled output that are not zero, in lists.
+/// The gradients of a pooled output that are not zero, in consecutive lists.
 #[derive(Debug, Default)]
 pub(crate) struct SparseTerms {
     terms: Vec<SparseTerm>,
-    /// Where each list ends.
+    /// The end of each list.
     ends: Vec<u32>,
 }
 
-/// Gradients of a pooled output, `[cout][window][lane]`, where each window's winner was, and what they are multiplied by.
+/// Gradients of a pooled output, `[cout][window][lane]`, the position of each window's maximum, and a factor.
 #[derive(Clone, Copy)]
 pub(crate) struct PooledGrad<'a> {
     pub g: &'a [f32],
@@ -64,7 +65,7 @@ pub(crate) struct PooledGrad<'a> {
 }
 
 impl SparseTerms {
-    /// Room for the terms of one unit, from so many gradients of each output.
+    /// Room for the terms of one unit, from `parts` gradients of each output.
     pub(crate) fn new(s: ConvShape, parts: usize) -> Self {
         let windows = (s.ho() / 2) * (s.wo() / 2);
         let lists = windows.max(s.cout) * LANES;
@@ -85,7 +86,7 @@ impl SparseTerms {
         &self.terms[start as usize..self.ends[lists.end - 1] as usize]
     }
 
-    /// The same places, with minus their gradients.
+    /// Changes the sign of every gradient.
     pub(crate) fn negate(&mut self) {
         let used = self.ends.last().map_or(0, |&end| end as usize);
         self.terms[..used].iter_mut().for_each(|t| t.g = -t.g);
@@ -96,7 +97,7 @@ impl SparseTerms {
         self.terms[..used].iter().map(|t| t.at).fold(0, |a, b| if b > a { b } else { a }) as usize
     }
 
-    /// Lists `[cout][image]` of the windows, pointing into the input.
+    /// Makes one list per `[cout][image]`, with an entry per window; indices are those of the input.
     pub(crate) fn for_weights<const N: usize>(&mut self, parts: [PooledGrad<'_>; N], s: ConvShape) {
         let (hp, wp) = (s.ho() / 2, s.wo() / 2);
         let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
@@ -110,12 +111,12 @@ impl SparseTerms {
                     for r in 0..hp {
                         let mut at = image * stride + 2 * r * line;
                         for _ in 0..wp {
-                            // SAFETY: `from` runs through one channel; n is at most the number of gradients seen, and `start`
-                            // made sure that there is room for all of them.
+                            // SAFETY: `from` runs through one channel; n is at most the number of gradients so far, and `start`
+                            // has checked that there is room for all of them.
                             unsafe {
                                 let g = *part.g.get_unchecked(from);
                                 let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
-                                // Written always, kept if not zero: a branch would be guessed wrong too often.
+                                // Written always, kept if not zero: a branch would be mispredicted too often.
                                 *self.terms.get_unchecked_mut(n) = SparseTerm { at: at as u32, g: part.scale * g };
                                 n += usize::from(g != 0.0);
                             }
@@ -129,12 +130,12 @@ impl SparseTerms {
         }
     }
 
-    /// Lists `[image][window]` of the channels, pointing into the packed weights.
+    /// Makes one list per `[image][window]`, with an entry per channel; indices are those of the packed weights.
     pub(crate) fn for_input<const N: usize>(&mut self, parts: [PooledGrad<'_>; N], s: ConvShape) {
         let windows = (s.ho() / 2) * (s.wo() / 2);
         let l = layout(s);
         let step = l.row;
-        // A winner one row down reads the kernel one row up, one column right reads it one pixel further.
+        // A maximum in the lower row reads the kernel one row up; one in the right column reads it one pixel further.
         let right = (l.left as isize + l.right) as usize;
         let shift = [step + l.left, step + right, l.left, right];
         self.start(&parts, s);
@@ -164,7 +165,7 @@ impl SparseTerms {
 /// `grad += d loss / d weights` of one unit, as `[cout][k][kernel_vectors * LANES]`, the columns `[k][cin]`.
 pub(crate) struct SparseWeightGrad<'a> {
     pub grad: &'a mut [f32],
-    /// The input with channels last, as [`channels_last::LanesToChannelsLast`] leaves it.
+    /// The input with channels last, from [`channels_last::LanesToChannelsLast`].
     pub x: &'a [f32],
     /// From [`SparseTerms::for_weights`].
     pub terms: &'a SparseTerms,
@@ -183,7 +184,7 @@ impl Kernel for SparseWeightGrad<'_> {
         assert_eq!(self.terms.ends.len(), s.cout * LANES);
         debug_assert!(self.terms.largest() <= (LANES - 1) * stride + (s.ho() * s.w + s.wo()) * s.cin);
         let (rows, wide) = tile(s.k, vectors, 13);
-        // Images that stay in the first cache together.
+        // The number of images that fit into the L1 cache together.
         let images = (6144 / stride).clamp(1, LANES);
         for first in (0..LANES).step_by(images) {
             let last = (first + images).min(LANES);
@@ -244,15 +245,16 @@ pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
     }
 }
 
-/// How [`pack_input`] lays out a kernel. Small ones are there twice, once for winners on the left and once, a pixel further, for
-/// those on the right: every vector is then aligned. Large ones are there once, between zeros, and stay in the cache.
+/// The layout of a kernel by [`pack_input`]. A small kernel is stored twice, once for maxima in the left column of a window and once,
+/// a pixel further, for those in the right column: every vector is then aligned. A large kernel is stored once, between zeros, so
+/// that it stays in the cache.
 #[derive(Clone, Copy)]
 struct KernelLayout {
     /// Entries of a row.
     row: usize,
-    /// From the rows for winners on the left to those for winners on the right.
+    /// The distance from the rows for the left column to those for the right column.
     right: isize,
-    /// Where the rows for winners on the left begin, and all entries.
+    /// The index of the first row for the left column, and the number of all entries.
     left: usize,
     size: usize,
 }
@@ -267,13 +269,13 @@ const fn layout(s: ConvShape) -> KernelLayout {
     }
 }
 
-/// How long the weights for [`SparseInputGrad`] are.
+/// The length of the packed weights for [`SparseInputGrad`].
 pub(crate) const fn packed_input(s: ConvShape) -> usize {
     layout(s).size
 }
 
 /// SparseWeightGrad for [`SparseInputGrad`]: rows `[k][cin]` with zeros around, `[cout][k + 2][row]`, so that a window reads the kernel shifted by
-/// its winner without asking which it was.
+/// the position of its maximum, without a branch.
 pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: ConvShape) {
     let l = layout(s);
     out.fill(0.0);
@@ -296,7 +298,7 @@ pub(crate) struct SparseInputGrad<'a> {
     pub dx: &'a mut [f32],
     /// From [`SparseTerms::for_input`].
     pub terms: &'a SparseTerms,
-    /// As [`pack_input`] leaves them.
+    /// From [`pack_input`].
     pub weights: &'a [f32],
     pub shape: ConvShape,
 }
@@ -332,8 +334,8 @@ unsafe fn input_tile<L: Lanes, const R: usize, const V: usize>(k: &mut SparseInp
     let w = k.weights.as_ptr().add(row * step + vector * LANES);
     for image in 0..LANES {
         let dx = k.dx.as_mut_ptr().add(image * stride + row * line + vector * LANES);
-        // Down the columns: the area of a window then meets what the one before stored at the very same addresses, and the
-        // machine forwards it. Along a row it would have to wait.
+        // Down the columns: a window then loads from the same addresses as the window before has stored to, and the processor
+        // forwards the data. Along a row the addresses overlap in part, and the load has to wait.
         for c in 0..wp {
             for r in 0..hp {
                 let dx = dx.add(2 * r * line + 2 * c * s.cin);

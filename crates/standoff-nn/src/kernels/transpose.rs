@@ -1,4 +1,4 @@
-//! Images into lanes and back: from rows of one image each to `[entry][lane]`.
+//! Converts images in rows to lanes, `[entry][lane]`, and back.
 
 use super::{Kernel, LANES, Lanes};
 
@@ -69,7 +69,7 @@ impl Kernel for RowsToLanes<'_, '_> {
     }
 }
 
-/// The same from bytes, each divided by `scale` (1 leaves them as they are).
+/// The same from bytes, each divided by `scale`.
 pub(crate) struct ByteRowsToLanes<'a, 'b> {
     pub out: &'a mut [f32],
     pub rows: &'a [&'b [u8]],

@@ -1,9 +1,22 @@
-//! Models written in Rust: `Model::builder(Shape::new(1, 28, 28)).conv(3, 5).tanh().maxpool(2).flatten().dense(10).build()`.
+//! Builds models in Rust: `Model::builder(Shape::new(1, 28, 28)).conv(3, 5).tanh().maxpool(2).flatten().dense(10).build()`.
 
 use super::{Layer, Model, Shape};
 use crate::Error;
 
-/// Collects layers; nothing is checked before [`build`](Builder::build).
+/// Collects the layers of a model. Shapes are checked by [`build`](Builder::build).
+///
+/// ```
+/// use standoff_nn::{Layer, Model, Shape};
+///
+/// let model = Model::builder(Shape::new(1, 28, 28)).conv(3, 5).tanh().maxpool(2).flatten().dense(10).build()?;
+/// assert_eq!(model.layers()[0], Layer::Conv { kernel: 3, out: 5 });
+/// assert_eq!(model.outputs(), 10);
+/// assert_eq!(model.size(), 5 * 9 + 5 + 5 * 13 * 13 * 10 + 10);
+///
+/// let error = Model::builder(Shape::new(1, 4, 4)).conv(5, 2).flatten().dense(2).build().unwrap_err();
+/// assert_eq!(error.to_string(), "layer 1 (conv(5, 2)): the kernel is larger than its input 1x4x4");
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Builder {
     input: Shape,
@@ -11,7 +24,7 @@ pub struct Builder {
 }
 
 impl Model {
-    /// A model from its input on, layer by layer.
+    /// Starts a model with the shape of its input.
     pub fn builder(input: Shape) -> Builder {
         Builder { input, layers: Vec::new() }
     }
@@ -39,12 +52,12 @@ impl Builder {
         self.layer(Layer::Relu)
     }
 
-    /// The largest of each square of this side; rows and columns left over are dropped.
+    /// The maximum of each square of this side; incomplete squares at the right and at the bottom are dropped.
     pub fn maxpool(self, side: usize) -> Self {
         self.layer(Layer::MaxPool(side))
     }
 
-    /// An image becomes a vector, channels first.
+    /// Turns an image into a vector, channels first.
     pub fn flatten(self) -> Self {
         self.layer(Layer::Flatten)
     }
@@ -54,7 +67,7 @@ impl Builder {
         self.layer(Layer::Dense(outputs))
     }
 
-    /// Checks that the layers fit; the error names the one that does not.
+    /// Builds the model. If a layer does not fit its input, the error names it.
     pub fn build(self) -> Result<Model, Error> {
         Model::new(self.input, &self.layers)
     }
@@ -80,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn a_layer_that_does_not_fit_is_named() {
         let error = Model::builder(Shape::new(1, 4, 4)).conv(3, 2).conv(3, 2).flatten().dense(2).build().unwrap_err();
         assert_eq!(error.to_string(), "layer 2 (conv(3, 2)): the kernel is larger than its input 2x2x2");
     }

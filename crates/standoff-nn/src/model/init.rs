@@ -1,6 +1,6 @@
-//! Parameters to start from: a pure function of the model and a seed, the same bits on every platform.
+//! Initial parameters: a pure function of the model and a seed, with the same bits on every platform.
 //!
-//! Every tensor draws from a stream of its own, so a layer starts from the same numbers whatever comes after it.
+//! Every tensor has its own random stream, so the initial numbers of a layer do not depend on the layers after it.
 
 use super::{Layer, Model, View};
 use crate::Error;
@@ -11,24 +11,34 @@ use standoff::error::nearest;
 /// The high half of the stream numbers used here ("init"); other purposes have their own.
 const PURPOSE: u64 = 0x696e_6974 << 32;
 
-/// How biases start. Weights are always Xavier-normal, as in `torch.nn.init.xavier_normal_`: normal with the variance
-/// `2/(fan_in + fan_out)`, both fans of a convolution counting the area of its kernel.
+/// The initial biases. Weights are always Xavier-normal, as in `torch.nn.init.xavier_normal_`: normal with variance
+/// `2/(fan_in + fan_out)`, where the fans of a convolution include the area of its kernel.
+///
+/// ```
+/// use standoff_nn::{Biases, Model, Shape};
+///
+/// let model = Model::builder(Shape::vector(3)).dense(2).build()?;
+/// let start = model.initialise(Biases::named("robust")?, 7);
+/// assert_eq!(start[6..], [0.5, 0.5]);
+/// assert_eq!(start, model.initialise(Biases::Robust, 7));
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Biases {
     /// All zero.
     #[default]
     Zero,
     /// Normal, as in the published code of the fair classifier: standard deviation 1/8 in the first convolution, 1/16 in the
-    /// second, 1/100 in the hidden layer of 100, 1/10 in the last layer. Other networks continue the pattern: half as much
-    /// with every convolution, `1/n` in a hidden layer of n, 1/10 in the last layer however many outputs it has.
+    /// second, 1/100 in the hidden layer of 100, 1/10 in the last layer. In other networks: half as much with every
+    /// convolution, `1/n` in a hidden layer of n, 1/10 in the last layer.
     Fair,
-    /// Every bias is `1/n`, n the number of outputs (channels, of a convolution) of its layer, as in the published code of
-    /// the robust network.
+    /// Every bias is `1/n`, n the number of outputs (for a convolution, of channels) of its layer, as in the published code of the
+    /// robust network.
     Robust,
 }
 
 impl Biases {
-    /// By name: `zero`, `fair` or `robust`.
+    /// The initialisation of that name: `zero`, `fair` or `robust`.
     pub fn named(name: &str) -> Result<Self, Error> {
         const ALL: [(&str, Biases); 3] = [("zero", Biases::Zero), ("fair", Biases::Fair), ("robust", Biases::Robust)];
         ALL.iter().find(|known| known.0 == name).map(|known| known.1).ok_or_else(|| {
@@ -40,7 +50,7 @@ impl Biases {
 }
 
 impl Model {
-    /// Parameters to start from, by a seed.
+    /// Initial parameters for a seed.
     pub fn initialise(&self, biases: Biases, seed: u64) -> Vec<f32> {
         let mut out = vec![0.0; self.size()];
         for (i, view) in self.views().iter().enumerate() {
@@ -68,7 +78,7 @@ impl Model {
             _ => {
                 let before = &self.layers()[..view.layer];
                 let convs = before.iter().filter(|layer| matches!(layer, Layer::Conv { .. })).count();
-                // Halving is exact, down to zero for networks deeper than any.
+                // Halving is exact; for more than a thousand convolutions it ends at zero.
                 (0..convs).fold(0.125, |deviation, _| 0.5 * deviation)
             }
         }
@@ -81,14 +91,14 @@ fn xavier_deviation(shape: &[usize]) -> f64 {
     (2.0 / ((shape[0] + shape[1]) as f64 * area as f64)).sqrt()
 }
 
-/// Standard normal numbers by Box and Muller. The functions are `libm`'s, not the platform's, whose last bits differ; the
-/// second number of each pair is not used, so that every number costs the same random bits.
+/// Standard normal numbers by the method of Box and Muller. It uses `libm`, because the functions of platforms differ in their last
+/// bits. The second number of each pair is not used, so that every number consumes the same number of random bits.
 struct Normal {
     bits: ChaCha8Rng,
 }
 
 impl Normal {
-    /// Stream number `stream` of a seed. The seed is the key as it stands, so that no library decides how it is expanded.
+    /// Stream number `stream` of a seed. The seed is the key itself, so the result does not depend on how a library expands seeds.
     fn new(seed: u64, stream: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -97,7 +107,7 @@ impl Normal {
         Self { bits }
     }
 
-    /// Uniform in the open interval (0, 1): 53 random bits, and half a step so that 0 cannot occur.
+    /// Uniform in the open interval (0, 1): 53 random bits plus half a step, so that 0 cannot occur.
     fn unit(&mut self) -> f64 {
         ((self.bits.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
@@ -198,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_starts_alike_whatever_comes_after_it() {
+    fn initial_numbers_do_not_depend_on_later_layers() {
         let short = Model::builder(Shape::vector(9)).dense(4).build().unwrap();
         let long = Model::builder(Shape::vector(9)).dense(4).tanh().dense(2).build().unwrap();
         let (a, b) = (short.initialise(Biases::Fair, 1), long.initialise(Biases::Fair, 1));

@@ -1,4 +1,4 @@
-//! A network as a list of layers, checked when it is built: every shape is known, and every parameter has a name.
+//! A network as a list of layers. Shapes are checked when it is built, and every parameter has a name.
 
 mod builder;
 mod init;
@@ -14,14 +14,21 @@ use crate::Error;
 use std::fmt;
 use std::ops::Range;
 
-/// The most numbers that a shape may hold, and the most parameters of a model: sizes beyond it are slips of the finger, and
-/// below it nothing overflows.
+/// The largest size of a shape, and the largest number of parameters of a model. Below it no size overflows; larger ones are
+/// mistakes.
 const MOST: usize = 1 << 31;
 
-/// The most layers of a model.
+/// The largest number of layers of a model.
 const MOST_LAYERS: usize = 1000;
 
 /// Channels, height and width. A vector of n numbers is `n x 1 x 1`.
+///
+/// ```
+/// use standoff_nn::Shape;
+///
+/// assert_eq!(Shape::new(1, 28, 28).size(), 784);
+/// assert_eq!(Shape::vector(7).to_string(), "7x1x1");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Channels, or the length of a vector.
@@ -43,12 +50,12 @@ impl Shape {
         Self::new(n, 1, 1)
     }
 
-    /// How many numbers it holds.
+    /// The number of entries.
     pub const fn size(self) -> usize {
         self.channels * self.height * self.width
     }
 
-    /// The same shape, if it holds something and not too much.
+    /// The same shape, if it is neither empty nor larger than [`MOST`].
     fn checked(self) -> Result<Self, String> {
         match product(&[self.channels, self.height, self.width]) {
             None => Err(format!("{self} holds more than {MOST} numbers")),
@@ -64,7 +71,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// One layer of a description.
+/// One layer of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layer {
     /// A square convolution without padding, stride 1.
@@ -78,9 +85,9 @@ pub enum Layer {
     Tanh,
     /// `max(0, x)`.
     Relu,
-    /// The largest of each square of this side; rows and columns left over are dropped.
+    /// The maximum of each square of this side; incomplete squares at the right and at the bottom are dropped.
     MaxPool(usize),
-    /// An image becomes a vector, channels first.
+    /// Turns an image into a vector, channels first.
     Flatten,
     /// A fully connected layer with this many outputs.
     Dense(usize),
@@ -106,23 +113,39 @@ pub struct View {
     pub name: String,
     /// `[out, in, kh, kw]`, `[out, in]` or `[out]`; row-major.
     pub shape: Vec<usize>,
-    /// Where it lies.
+    /// Its place in the flat vector.
     pub range: Range<usize>,
     /// The index of its layer.
     pub layer: usize,
 }
 
-/// A network: layers that fit together, and the layout of their parameters in one flat `f32` vector.
+/// A network: a list of layers, and the layout of their parameters in one flat `f32` vector.
+///
+/// A model comes from [`Model::builder`], from text by [`Model::from_toml`], from a list of layers by [`Model::new`] or from a name by
+/// [`Model::preset`]:
+///
+/// ```
+/// use standoff_nn::{Biases, Layer, Model, Shape};
+///
+/// let layers = [Layer::Flatten, Layer::Dense(100), Layer::Tanh, Layer::Dense(10)];
+/// let model = Model::new(Shape::new(1, 28, 28), &layers)?;
+/// assert_eq!(model, Model::preset("mlp", Shape::new(1, 28, 28), 10)?);
+/// assert_eq!(model.size(), 784 * 100 + 100 + 100 * 10 + 10);
+/// assert_eq!(model.views()[0].name, "fc1.weight");
+/// let start: Vec<f32> = model.initialise(Biases::Zero, 1);
+/// assert_eq!(start.len(), model.size());
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     layers: Vec<Layer>,
-    /// `shapes[i]` goes into layer i, `shapes[i + 1]` comes out.
+    /// `shapes[i]` is the input of layer i, `shapes[i + 1]` its output.
     shapes: Vec<Shape>,
     views: Vec<View>,
 }
 
 impl Model {
-    /// Checks that the layers fit, one after another; the error names the one that does not.
+    /// Builds a model. If a layer does not fit its input, the error names it.
     pub fn new(input: Shape, layers: &[Layer]) -> Result<Self, Error> {
         if layers.len() > MOST_LAYERS {
             return Err(Error::Model(format!("has {} layers, at most {MOST_LAYERS} are possible", layers.len())));
@@ -159,7 +182,7 @@ impl Model {
         }
     }
 
-    /// The weight and the bias of a layer, one bias for each of the weight's first dimension.
+    /// Adds the weight and the bias of a layer; the bias is as long as the first dimension of the weight.
     fn add(&mut self, name: &str, weight: &[usize], layer: usize) -> Result<(), String> {
         for (part, shape) in [("weight", weight), ("bias", &weight[..1])] {
             let start = self.size();
@@ -176,17 +199,17 @@ impl Model {
         &self.layers
     }
 
-    /// What goes in.
+    /// The shape of the input.
     pub fn input(&self) -> Shape {
         self.shapes[0]
     }
 
-    /// The shape that goes into layer `i`; `i = layers().len()` is the output.
+    /// The shape of the input of layer `i`; `i = layers().len()` is the output of the model.
     pub fn shape(&self, i: usize) -> Shape {
         self.shapes[i]
     }
 
-    /// How many logits come out.
+    /// Number of outputs (logits).
     pub fn outputs(&self) -> usize {
         self.shapes[self.layers.len()].size()
     }
@@ -210,13 +233,13 @@ impl Model {
         format!("{}[{}]", view.name, place.join(", "))
     }
 
-    /// How many parameters there are.
+    /// Number of parameters.
     pub fn size(&self) -> usize {
         self.views.last().map_or(0, |view| view.range.end)
     }
 }
 
-/// The page for users; its examples are tests.
+/// The page on models, whose examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/models.md")]
 struct ModelsPage;
@@ -226,7 +249,7 @@ fn product(sides: &[usize]) -> Option<usize> {
     sides.iter().try_fold(1_usize, |size, side| size.checked_mul(*side)).filter(|size| *size <= MOST)
 }
 
-/// What comes out of a layer, or why it does not fit.
+/// The shape of a layer's output, or the reason why the layer does not fit its input.
 fn output_shape(layer: Layer, from: Shape) -> Result<Shape, String> {
     match layer {
         Layer::Conv { kernel, out } => {

@@ -1,4 +1,4 @@
-//! Networks with a name: those of the paper, and the two smallest that people compare with.
+//! Networks with a name: those of the paper, logistic regression, and a network with one hidden layer.
 
 use super::{Layer, Model, Shape};
 use crate::Error;
@@ -10,12 +10,22 @@ pub const IMAGES: Shape = Shape::new(1, 28, 28);
 /// The outputs of the paper's networks: the published code has ten, also where it uses three classes.
 pub const OUTPUTS: usize = 10;
 
-/// A network with a name, for any input that it fits and any number of outputs.
+/// A network with a name, for any number of outputs and any input that is large enough.
+///
+/// ```
+/// use standoff_nn::model::presets::{IMAGES, OUTPUTS, PRESETS, Preset};
+///
+/// let lenet = Preset::named("lenet")?.build(IMAGES, OUTPUTS)?;
+/// assert_eq!(lenet.size(), 431_080);
+/// let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+/// assert_eq!(names, ["fair-cnn", "lenet", "logistic", "mlp"]);
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// As given on the command line.
+    /// The name, as on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub about: &'static str,
     layers: fn(Shape, usize) -> Vec<Layer>,
 }
@@ -46,14 +56,23 @@ impl Preset {
         })
     }
 
-    /// The network for an input and a number of outputs; [`IMAGES`] and [`OUTPUTS`] are the paper's.
+    /// Builds the network for an input and a number of outputs; the paper has [`IMAGES`] and [`OUTPUTS`].
     pub fn build(&self, input: Shape, outputs: usize) -> Result<Model, Error> {
         Model::new(input, &(self.layers)(input, outputs))
     }
 }
 
 impl Model {
-    /// A network by the name of its preset.
+    /// Builds the preset of that name.
+    ///
+    /// ```
+    /// use standoff_nn::{Model, Shape};
+    ///
+    /// let model = Model::preset("logistic", Shape::vector(7), 3)?;
+    /// assert_eq!(model.size(), 7 * 3 + 3);
+    /// assert!(Model::preset("lennet", Shape::vector(7), 3).unwrap_err().to_string().contains("did you mean `lenet`?"));
+    /// # Ok::<(), standoff_nn::Error>(())
+    /// ```
     pub fn preset(name: &str, input: Shape, outputs: usize) -> Result<Self, Error> {
         Preset::named(name)?.build(input, outputs)
     }
@@ -79,7 +98,7 @@ fn mlp(input: Shape, outputs: usize) -> Vec<Layer> {
     [flat(input), &[Layer::Dense(100), Layer::Tanh, Layer::Dense(outputs)]].concat()
 }
 
-/// Images are flattened, the rows of a table are flat already.
+/// The first layers: images are flattened, rows of a table are vectors already.
 fn flat(input: Shape) -> &'static [Layer] {
     if input.height == 1 && input.width == 1 { &[] } else { &[Layer::Flatten] }
 }

@@ -1,11 +1,11 @@
-//! Models written as text: `input = [1, 28, 28]` and `layers = ["conv(3, 5)", "tanh", "maxpool(2)", "flatten", "dense(10)"]`.
+//! Models as text: `input = [1, 28, 28]` and `layers = ["conv(3, 5)", "tanh", "maxpool(2)", "flatten", "dense(10)"]`.
 
 use super::{Layer, MOST_LAYERS, Model, Shape};
 use crate::Error;
 use standoff::error::nearest;
 use toml::{Table, Value};
 
-/// Every layer: its name, how many arguments it takes, and how it is written.
+/// Every layer: its name, its number of arguments, and its syntax.
 const LAYERS: [(&str, usize, &str); 6] = [
     ("conv", 2, "conv(kernel, channels)"),
     ("tanh", 0, "tanh"),
@@ -17,11 +17,26 @@ const LAYERS: [(&str, usize, &str); 6] = [
 
 const KEYS: [&str; 2] = ["input", "layers"];
 
-/// The longest description, in bytes: more than any model of [`MOST_LAYERS`] layers needs.
+/// The largest size of a description, in bytes: more than a model of [`MOST_LAYERS`] layers needs.
 const MOST_TEXT: usize = 1 << 18;
 
 impl Model {
-    /// Reads a description; the error names the key or the layer, and what is wrong with it.
+    /// Reads a model from TOML. The error names the key or the layer that is wrong, and the reason.
+    ///
+    /// ```
+    /// use standoff_nn::{Model, Shape};
+    ///
+    /// let text = r#"
+    ///     input = [1, 28, 28]
+    ///     layers = ["conv(3, 5)", "tanh", "maxpool(2)", "flatten", "dense(10)"]
+    /// "#;
+    /// let model = Model::from_toml(text)?;
+    /// assert_eq!(model.input(), Shape::new(1, 28, 28));
+    /// assert_eq!(Model::from_toml(&model.to_toml())?, model);
+    /// let wrong = Model::from_toml("input = [3]\nlayers = [\"dense\"]").unwrap_err();
+    /// assert_eq!(wrong.to_string(), "layer 1 (dense): takes 1 argument, not 0: write dense(outputs)");
+    /// # Ok::<(), standoff_nn::Error>(())
+    /// ```
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         if text.len() > MOST_TEXT {
             let why = format!("its description has {} bytes, at most {MOST_TEXT} are read", text.len());
@@ -31,7 +46,7 @@ impl Model {
         Self::from_table(&table)
     }
 
-    /// As [`from_toml`](Self::from_toml), from a table that a larger file holds.
+    /// As [`from_toml`](Self::from_toml), from a table of a larger file.
     pub fn from_table(table: &Table) -> Result<Self, Error> {
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             let hint = nearest(key, KEYS).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
@@ -55,7 +70,7 @@ impl Model {
         Self::new(input, &layers)
     }
 
-    /// The description; reading it back gives the same model.
+    /// The model as TOML; [`from_toml`](Self::from_toml) reads the same model from it.
     pub fn to_toml(&self) -> String {
         let Shape { channels, height, width } = self.input();
         let layers: Vec<String> = self.layers().iter().map(|layer| format!("\"{layer}\"")).collect();
@@ -79,7 +94,7 @@ fn input(value: Option<&Value>) -> Result<Shape, Error> {
     }
 }
 
-/// Reads one layer, as it is displayed; or says what is wrong with it.
+/// Reads one layer in its displayed form; the error is the reason why it cannot be read.
 fn layer(text: &str) -> Result<Layer, String> {
     let text = text.trim();
     let (name, inside) = match text.split_once('(') {
@@ -142,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_survive_the_way_through_text() {
+    fn presets_are_read_back_from_text_unchanged() {
         for preset in PRESETS {
             let model = preset.build(Shape::new(1, 28, 28), 10).unwrap();
             assert_eq!(Model::from_toml(&model.to_toml()).unwrap(), model, "{}", preset.name);
@@ -150,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_layer_is_named_with_what_to_write() {
+    fn a_wrong_layer_is_named_with_its_syntax() {
         let all = "(the layers are conv(kernel, channels), tanh, relu, maxpool(side), flatten, dense(outputs))";
         assert_eq!(
             refused_layer("dens(4)"),
@@ -222,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_model_survives_the_way_through_text(
+        fn every_model_is_read_back_from_text_unchanged(
             input in (1..4_usize, 1..12_usize, 1..12_usize),
             layers in prop::collection::vec(any_layer(), 0..7),
         ) {

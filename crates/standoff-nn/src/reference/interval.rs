@@ -1,8 +1,8 @@
-//! Interval bounds by the plain network, one sample at a time in `f64`: what the engine's are tested against.
+//! Interval bounds of the reference network, one sample at a time in `f64`. The tests compare the engine's bounds with them.
 //!
-//! A linear map sends centre and radius to `W centre + b` and `|W| radius`; everything else is monotone and acts on both ends.
+//! A linear map takes centre and radius to `W centre + b` and `|W| radius`; all other layers are monotone and are applied to both ends.
 
-use super::{conv2d_backward, conv2d_forward, parameters, parameters_mut, winners};
+use super::{PlainConv, parameters, parameters_mut, winners};
 use crate::{Layer, Model};
 
 /// Lower and upper ends of the entries of a vector, or the gradients with respect to them.
@@ -15,7 +15,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Both ends through the same function.
+    /// Applies a function to both ends.
     fn map(&self, f: impl Fn(&[f64]) -> Vec<f64>) -> Self {
         Self { lo: f(&self.lo), hi: f(&self.hi) }
     }
@@ -37,7 +37,7 @@ impl Interval {
     }
 }
 
-/// Bounds of the input of every layer, and last of the logits: `values[i]` goes into layer i.
+/// Bounds of the input of every layer, and last of the logits: `values[i]` is the input of layer i.
 pub fn forward(model: &Model, params: &[f64], input: &Interval) -> Vec<Interval> {
     assert_eq!(params.len(), model.size());
     assert!(input.lo.len() == model.input().size() && input.hi.len() == input.lo.len());
@@ -84,7 +84,7 @@ pub fn margins(model: &Model, params: &[f64], values: &[Interval], label: usize)
     w.chunks(k).enumerate().map(margin).collect()
 }
 
-/// The same gradients from that with respect to the [`margins`].
+/// The same gradients, from the gradient with respect to the [`margins`].
 pub fn margins_backward(
     model: &Model,
     params: &[f64],
@@ -116,7 +116,7 @@ pub fn margins_backward(
     (grad, input)
 }
 
-/// From the gradient with respect to the input of layer `end` to that of the network; those of the parameters are added.
+/// Backward from the input of layer `end` to that of the network; gradients of the parameters are added to `grad`.
 fn back(
     model: &Model,
     params: &[f64],
@@ -153,7 +153,8 @@ fn back(
     g
 }
 
-/// Back through linear layer i: centre by W, radius by |W|, whose gradient has the sign of W put to it.
+/// Backward through linear layer i: the centre by W, the radius by |W|. The gradient with respect to |W| is multiplied by the sign
+/// of W.
 fn linear_back(model: &Model, params: &[f64], x: &Interval, grad: &mut [f64], (i, g): (usize, &Interval)) -> Interval {
     let (w, b) = parameters(model, params, i);
     let g_centre: Vec<f64> = g.lo.iter().zip(&g.hi).map(|(lo, hi)| lo + hi).collect();
@@ -171,7 +172,7 @@ fn linear_back(model: &Model, params: &[f64], x: &Interval, grad: &mut [f64], (i
 /// `W x + b` for layer i.
 fn linear(model: &Model, i: usize, (w, b): (&[f64], &[f64]), x: &[f64]) -> Vec<f64> {
     match model.layers()[i] {
-        Layer::Conv { kernel, .. } => conv2d_forward(x, w, b, kernel, model.shape(i), model.shape(i + 1)),
+        Layer::Conv { kernel: k, .. } => PlainConv { k, from: model.shape(i), to: model.shape(i + 1) }.forward(x, w, b),
         _ => w.chunks(x.len()).zip(b).map(|(w, b)| b + w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).collect(),
     }
 }
@@ -184,11 +185,10 @@ fn transposed(
     g: &[f64],
     (x, w): (&[f64], &[f64]),
 ) -> Vec<f64> {
-    let mut dx = vec![0.0; x.len()];
-    if let Layer::Conv { kernel, .. } = model.layers()[i] {
-        conv2d_backward((dw, db, &mut dx), g, x, w, kernel, (model.shape(i), model.shape(i + 1)));
-        return dx;
+    if let Layer::Conv { kernel: k, .. } = model.layers()[i] {
+        return PlainConv { k, from: model.shape(i), to: model.shape(i + 1) }.backward((dw, db), g, x, w);
     }
+    let mut dx = vec![0.0; x.len()];
     for (n, &g) in g.iter().enumerate() {
         db[n] += g;
         for k in 0..x.len() {
@@ -203,7 +203,7 @@ fn absolute(w: &[f64]) -> Vec<f64> {
     w.iter().map(|w| w.abs()).collect()
 }
 
-/// -1, 0 or 1: the derivative of the absolute value, and zero where it has none.
+/// -1, 0 or 1: the derivative of the absolute value, and zero at zero.
 fn sign(w: f64) -> f64 {
     if w > 0.0 {
         1.0

@@ -1,4 +1,4 @@
-//! Random models and batches, and their results by the plain reference.
+//! Random models and batches, and their results by the reference network.
 #![allow(dead_code)] // each test uses its part
 
 use standoff_nn::Layer::{self, Dense, Flatten, MaxPool, Relu, Tanh};
@@ -12,7 +12,7 @@ pub(crate) const fn conv(kernel: usize, out: usize) -> Layer {
     Layer::Conv { kernel, out }
 }
 
-/// Every kernel in shapes that leave rests everywhere.
+/// Models that use every kernel, with sizes that are not multiples of the tiles.
 pub(crate) fn models() -> Vec<Model> {
     vec![
         model(
@@ -86,7 +86,7 @@ pub(crate) struct Plain {
     pub(crate) input_gradients: Vec<Vec<f64>>,
 }
 
-/// The reference's answer for samples in order, groups ending at `ends`; weights as in a batch.
+/// The result of the reference for samples in order, with groups ending at `ends`; weights as in a batch.
 pub(crate) fn plain(
     model: &Model,
     params: &[f32],
@@ -129,8 +129,8 @@ pub(crate) fn plain(
     out
 }
 
-/// `|a - b| / |b|` in the Euclidean norm. Where b is what is left of sums that cancel, it is judged by the whole it is part of:
-/// a hundredth of that counts at least.
+/// `|a - b| / |b|` in the Euclidean norm. If b is a small part of `whole` because of cancellation, the divisor is a hundredth of
+/// the norm of the whole.
 pub(crate) fn apart(a: &[f32], b: &[f64], whole: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();

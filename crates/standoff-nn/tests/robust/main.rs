@@ -10,7 +10,8 @@ use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Need, Point, Set, StopReason, Training};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
-use standoff_nn::robust::{Attack, Batching, Labelled, Objective, Options, Order, RobustGame, Start, Targets};
+use standoff_nn::data::{Batching, Dataset, Order};
+use standoff_nn::robust::{Objective, Options, RobustGame, Start, Targets, TrainingAttack};
 use standoff_nn::{Model, Ramp, Shape, StepKind};
 use std::sync::Arc;
 
@@ -20,15 +21,15 @@ fn small() -> Model {
     model((1, 8, 8), &[conv(3, 4), Relu, MaxPool(2), Flatten, Dense(12), Tanh, Dense(CLASSES)])
 }
 
-fn data(n: usize, seed: u64) -> Arc<Labelled> {
+fn data(n: usize, seed: u64) -> Arc<Dataset> {
     let mut stream = Stream::new(seed);
     let pixels = (0..n * 64).map(|_| stream.signed().abs()).collect();
     let labels = (0..n).map(|_| stream.below(CLASSES) as u16).collect();
-    Arc::new(Labelled::floats(pixels, Shape::new(1, 8, 8), labels).expect("lengths fit"))
+    Arc::new(Dataset::floats(pixels, Shape::new(1, 8, 8), labels).expect("lengths fit"))
 }
 
-fn attack(kind: StepKind) -> Attack {
-    Attack { eps: 0.2, steps: 5, kind, size: 0.06, ..Attack::published(0.2) }
+fn attack(kind: StepKind) -> TrainingAttack {
+    TrainingAttack { eps: 0.2, steps: 5, kind, size: 0.06, ..TrainingAttack::published(0.2) }
 }
 
 fn paper(targets: Targets) -> Options {
@@ -69,11 +70,16 @@ fn fixed(options: &Options, n: usize, threads: usize) -> (RobustGame, Vec<f32>, 
 
 /// Everything a caller sees of a step.
 fn seen(game: &mut RobustGame, x: &[f32]) -> Vec<u32> {
-    let measured = game.measure(x, 0.0).expect("finite");
-    let mut gradient = vec![0.0; x.len()];
-    game.grad_x(&measured.y, &mut gradient);
-    let mut bits: Vec<u32> = gradient.iter().chain(&measured.y).map(|v| v.to_bits()).collect();
-    bits.extend([measured.value as f32, measured.certificate.x.upper as f32].map(f32::to_bits));
+    game.fix(x, Need::Gradients);
+    let mut y = game.y_set().centre();
+    let (mut gradient, mut in_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
+    game.grad_y(&y, &mut in_y);
+    // Far along the gradient: the best corner, or next to it.
+    y.iter_mut().zip(&in_y).for_each(|(y, g)| *y += 1e3 * g);
+    game.y_set().project(&mut y);
+    let value = game.grad_x(&y, &mut gradient);
+    let mut bits: Vec<u32> = gradient.iter().chain(&y).chain(&in_y).map(|v| v.to_bits()).collect();
+    bits.push((value as f32).to_bits());
     for i in 0..game.rows().len() {
         bits.extend((0..CLASSES).flat_map(|j| game.corner(i, j).expect("fixed").0).map(|v| v.to_bits()));
     }
@@ -83,7 +89,7 @@ fn seen(game: &mut RobustGame, x: &[f32]) -> Vec<u32> {
 #[test]
 fn bits_depend_neither_on_threads_nor_on_the_steps_before() {
     for (objective, start) in objectives() {
-        let attack = Attack { start, ramp: Ramp::over(6), ..attack(StepKind::Sign) };
+        let attack = TrainingAttack { start, ramp: Ramp::over(6), ..attack(StepKind::Sign) };
         let options = Options { objective, attack, batching: batches(90), seed: 4 };
         let (model, data) = (small(), data(200, 3));
         let x = weights(&model, &mut Stream::new(2));
@@ -106,7 +112,7 @@ fn bits_depend_neither_on_threads_nor_on_the_steps_before() {
 fn frozen_images_stay_in_the_ball_and_among_images_and_the_label_stays_clean() {
     for (objective, start) in objectives() {
         for kind in [StepKind::Sign, StepKind::Plain, StepKind::Scaled] {
-            let attack = Attack { start, ..attack(kind) };
+            let attack = TrainingAttack { start, ..attack(kind) };
             let options = Options { objective, attack, batching: Batching::Whole, seed: 4 };
             let (game, ..) = fixed(&options, 20, 1);
             let data = data(20, 7);
@@ -134,7 +140,7 @@ fn frozen_images_stay_in_the_ball_and_among_images_and_the_label_stays_clean() {
 fn proven_screening_drops_targets_and_never_changes_the_maximum() {
     let mut dropped = 0;
     for (steps, after, size) in [(5, 4, 0.06), (10, 8, 0.02), (40, 39, 0.005), (3, 0, 0.05)] {
-        let attack = Attack { steps, size, ..attack(StepKind::Sign) };
+        let attack = TrainingAttack { steps, size, ..attack(StepKind::Sign) };
         let at = |targets| Options { attack, ..paper(targets) };
         let (mut all, x, _) = fixed(&at(Targets::All), 60, 1);
         let (mut proven, ..) = fixed(&at(Targets::Proven { after, slack: 0.0 }), 60, 1);
@@ -150,7 +156,7 @@ fn proven_screening_drops_targets_and_never_changes_the_maximum() {
 
 #[test]
 fn with_slack_lambda_proven_screening_keeps_the_regularised_answer() {
-    let (each, attack) = (0.1, Attack { steps: 40, size: 0.005, ..attack(StepKind::Sign) });
+    let (each, attack) = (0.1, TrainingAttack { steps: 40, size: 0.005, ..attack(StepKind::Sign) });
     let at = |targets| Options { attack, ..paper(targets) };
     let (mut all, x, _) = fixed(&at(Targets::All), 60, 1);
     let (mut proven, ..) = fixed(&at(Targets::Proven { after: 39, slack: each as f32 }), 60, 1);
@@ -203,7 +209,7 @@ fn a_positive_lambda_projects_and_zero_takes_the_corner() {
 
 #[test]
 fn a_ramp_begins_with_clean_images_and_measuring_ignores_it() {
-    let attack = Attack { ramp: Ramp::over(10), ..attack(StepKind::Sign) };
+    let attack = TrainingAttack { ramp: Ramp::over(10), ..attack(StepKind::Sign) };
     let options = Options { attack, batching: batches(8), ..paper(Targets::All) };
     let (mut game, x, _) = fixed(&options, 20, 1);
     let largest = |game: &RobustGame| {
@@ -227,7 +233,7 @@ fn a_ramp_begins_with_clean_images_and_measuring_ignores_it() {
 #[test]
 fn a_nan_is_reported_and_never_trained_on() {
     for (objective, start) in objectives() {
-        let attack = Attack { start, ..attack(StepKind::Sign) };
+        let attack = TrainingAttack { start, ..attack(StepKind::Sign) };
         let options = Options { objective, attack, batching: batches(6), seed: 4 };
         let (mut game, x, y) = fixed(&options, 10, 1);
         let mut poisoned = x.clone();
@@ -254,10 +260,13 @@ fn a_nan_is_reported_and_never_trained_on() {
 #[test]
 fn a_few_steps_of_adam_lower_every_objective() {
     for (objective, start) in objectives() {
-        let attack = Attack { start, ..Attack::published(0.05) };
+        let attack = TrainingAttack { start, ..TrainingAttack::published(0.05) };
+        let attack = TrainingAttack {
+            start: if let Start::Random { .. } = start { Start::Clean } else { attack.start },
+            ..attack
+        };
         let attack =
-            Attack { start: if let Start::Random { .. } = start { Start::Clean } else { attack.start }, ..attack };
-        let attack = if matches!(objective, Objective::Trades { .. }) { Attack::trades(0.05, 5) } else { attack };
+            if matches!(objective, Objective::Trades { .. }) { TrainingAttack::trades(0.05, 5) } else { attack };
         let options = Options { objective, attack, batching: Batching::Whole, seed: 4 };
         let (mut game, x, y) = fixed(&options, 40, 2);
         let before = game.measure(&x, 0.0).expect("finite").value;
@@ -270,7 +279,7 @@ fn a_few_steps_of_adam_lower_every_objective() {
         let after = game.measure(&end, 0.0).expect("finite");
         assert!(after.value < 0.95 * before, "{objective:?}: {before} to {}", after.value);
         if matches!(objective, Objective::Paper { .. }) {
-            assert!(after.tally.natural.is_some_and(|natural| after.tally.attacked <= natural));
+            assert!(after.accuracy.natural.is_some_and(|natural| after.accuracy.attacked <= natural));
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The game against plain slow code: the paper's formula as it stands, and differences of the frozen value.
+//! The game against plain slow code: the paper's formula, and differences of the frozen value.
 
 use super::{CLASSES, Stream, attack, batches, data, fixed, objectives, paper, small};
 use standoff::Game;
-use standoff_nn::robust::{Attack, Labelled, Objective, Options, RobustGame, Targets};
+use standoff_nn::data::Dataset;
+use standoff_nn::robust::{Objective, Options, RobustGame, Targets, TrainingAttack};
 use standoff_nn::{Loss, Model, StepKind, reference};
 
 /// Cross-entropy and its gradient in the parameters and the input, in `f64`.
@@ -18,13 +19,13 @@ pub(crate) fn wide(v: &[f32]) -> Vec<f64> {
     v.iter().map(|&v| f64::from(v)).collect()
 }
 
-pub(crate) fn image(data: &Labelled, i: usize) -> Vec<f64> {
+pub(crate) fn image(data: &Dataset, i: usize) -> Vec<f64> {
     let standoff_nn::Samples::Floats(pixels) = data.samples() else { unreachable!("floats went in") };
     wide(&pixels[i * 64..(i + 1) * 64])
 }
 
-/// The paper's formula as it stands: every image, every target, one step after the other.
-fn slow_losses(model: &Model, x: &[f32], data: &Labelled, a: &Attack) -> Vec<Vec<f64>> {
+/// The paper's formula: every image, every target, one step after the other.
+fn slow_losses(model: &Model, x: &[f32], data: &Dataset, a: &TrainingAttack) -> Vec<Vec<f64>> {
     let x = wide(x);
     let one = |i: usize, target: usize| {
         let (clean, label) = (image(data, i), usize::from(data.labels()[i]));
@@ -77,7 +78,7 @@ fn the_paper_objective_is_the_plain_formula() {
 }
 
 /// f with the frozen images of the game, in `f64`, at other parameters.
-fn frozen_value(game: &RobustGame, data: &Labelled, x: &[f64], y: &[f32]) -> f64 {
+fn frozen_value(game: &RobustGame, data: &Dataset, x: &[f64], y: &[f32]) -> f64 {
     let (model, n) = (small(), game.rows().len());
     let ce = |image: &[f64], label| plain_loss(&model, x, image, label, Loss::CrossEntropy).0;
     let one = |i: usize| {
@@ -108,7 +109,7 @@ fn frozen_value(game: &RobustGame, data: &Labelled, x: &[f64], y: &[f32]) -> f64
 #[test]
 fn gradients_are_those_of_the_frozen_game() {
     for (objective, start) in objectives() {
-        let attack = Attack { start, ..attack(StepKind::Sign) };
+        let attack = TrainingAttack { start, ..attack(StepKind::Sign) };
         let options = Options { objective, attack, batching: batches(6), seed: 4 };
         let (mut game, x, y) = fixed(&options, 10, 1);
         let data = data(10, 7);

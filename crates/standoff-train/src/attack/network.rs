@@ -1,16 +1,16 @@
-//! The network that is attacked: from a file of ours, which describes itself, or from one that PyTorch wrote.
+//! The network that is attacked: a file written by standoff, which has a description of its layers, or PyTorch weights.
 //!
-//! Inputs are pixels from 0 to 1 here, whatever the network was trained on, so that eps means the same for all of them.
+//! Inputs are pixels from 0 to 1, also for networks trained on bytes, so that eps has one meaning.
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Error, Result, error};
 use sha2::{Digest, Sha256};
 use standoff_nn::model::weights::recognise::{Candidate, is_foreign};
-use standoff_nn::{Error, Model, Shape, Weights};
+use standoff_nn::{Model, Shape, Weights};
 
-use super::proof_file::hexadecimal;
-use crate::files;
+use crate::number::hexadecimal;
+use crate::{files, model_file};
 
 /// A network for pixels from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,13 +19,13 @@ pub struct Network {
     pub model: Model,
     /// Its parameters.
     pub parameters: Vec<f32>,
-    /// What its outputs stand for, if the file says so.
+    /// The names of its outputs, if the file has them.
     pub classes: Option<Vec<String>>,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
     /// The digest of the file.
     pub sha256: String,
-    /// Why a proof about this network is not one about the file, if so.
+    /// The reason why no proof file can be written, if there is one.
     pub unprovable: Option<&'static str>,
 }
 
@@ -33,16 +33,19 @@ impl Network {
     /// Reads a file for images of a shape. `named` is a preset or the file of a model, for weights that do not describe theirs.
     pub fn load(path: &Path, named: Option<&str>, images: Shape) -> Result<Self> {
         let bytes = files::tensors(path)?;
-        let wrong = |error: anyhow::Error| anyhow!("the model {} cannot be used: {error:#}", files::name(path));
+        let wrong = |error: Error| error!(Model, "the model {} cannot be used: {}", files::name(path), error.full());
         Self::from_bytes(&bytes, named, images).map_err(wrong)
     }
 
     fn from_bytes(bytes: &[u8], named: Option<&str>, images: Shape) -> Result<Self> {
-        let make = |outputs: usize| candidate(named.unwrap_or_default(), images, outputs);
+        let make = |outputs: usize| {
+            let model = model_file::open(named.unwrap_or_default(), images, outputs);
+            model.map_err(|e| standoff_nn::Error::Mismatch(e.full()))
+        };
         let mut weights = Weights::recognise(bytes, images, named.map(|_| &make as &Candidate<'_>))?;
         let (mut notes, before) = (Vec::new(), weights.parameters.clone());
         if !weights.for_pixels()? {
-            notes.push("the model does not say how pixels are fed: taken as 0 to 1".to_owned());
+            notes.push("the model does not record the scale of pixels: 0 to 1 is assumed".to_owned());
         }
         let unprovable = if is_foreign(bytes) {
             Some("it does not describe its layers; save it with `standoff`, which adds `standoff.model`")
@@ -60,16 +63,6 @@ impl Network {
             unprovable,
         })
     }
-}
-
-/// A network by the name of its preset, or from its file.
-fn candidate(name: &str, images: Shape, outputs: usize) -> Result<Model, Error> {
-    let file = Path::new(name);
-    if name.ends_with(".toml") || file.is_file() {
-        let text = files::description(file, "a model").map_err(|e| Error::Mismatch(format!("{e:#}")))?;
-        return Model::from_toml(&text).map_err(|e| Error::Mismatch(format!("{}: {e}", files::name(file))));
-    }
-    Model::preset(name, images, outputs)
 }
 
 #[cfg(test)]
@@ -108,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_network_that_does_not_fit_is_refused_with_the_reason() {
-        let refused = |file: &[u8], named| format!("{:#}", Network::from_bytes(file, named, IMAGES).unwrap_err());
+        let refused = |file: &[u8], named| Network::from_bytes(file, named, IMAGES).unwrap_err().full();
         let model = Model::preset("mlp", IMAGES, 10).unwrap();
         let mut weights = model.initialise(Biases::Zero, 1);
         let file = bare(&model, &weights);

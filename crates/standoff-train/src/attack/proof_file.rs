@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -12,9 +12,9 @@ use standoff_nn::{Engine, Region};
 
 use super::network::Network;
 use crate::files;
-use crate::number::{count, plural, short};
+use crate::number::{count, hexadecimal, plural, short};
 
-/// The file, as it is written.
+/// The content of the file.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     format: &'static str,
@@ -46,9 +46,9 @@ struct ImageClaim {
 /// A proof file that was written, for the summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProofFile {
-    /// Its name, as given.
+    /// The path.
     pub path: String,
-    /// How many images it proves, of how many.
+    /// Images that are proven.
     pub images: usize,
     /// Images in all.
     pub of: usize,
@@ -64,19 +64,19 @@ impl ProofFile {
     }
 }
 
-/// Refuses, before anything is attacked, what a proof file cannot hold.
+/// Refuses evaluations that cannot have a proof file, before the attacks begin.
 pub fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, engine: &Engine) -> Result<()> {
     if eps.len() != 1 {
-        bail!("a proof file is for one eps, --eps has {}; run the command once for each", eps.len());
+        refuse!(Proof, "a proof file is for one eps, --eps has {}; run the command once for each", eps.len());
     }
     if !model.is_file() {
-        bail!("a proof file needs the model as a file, {} is none", files::name(model));
+        refuse!(Proof, "a proof file needs the model as a file, {} is none", files::name(model));
     }
     if files::is_same(model, file) {
-        bail!("cannot write the proof to {}: it is the model", files::name(file));
+        refuse!(Proof, "cannot write the proof to {}: it is the model", files::name(file));
     }
     if let Some(reason) = network.unprovable {
-        bail!("no proof file for the model {}: {reason}", files::name(model));
+        refuse!(Proof, "no proof file for the model {}: {reason}", files::name(model));
     }
     // Refuses layers that have no proof.
     certify(engine, &[], &[], Region::image_within(eps[0]))?;
@@ -85,7 +85,7 @@ pub fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, engine: 
 
 /// Writes the proof of these images, all or nothing.
 pub fn write(path: &Path, model: &str, region: Region, images: &[ProvenImage]) -> Result<()> {
-    let Some((least, most)) = region.clip else { bail!("a proof file needs limits of the pixels") };
+    let Some((least, most)) = region.clip else { refuse!(Proof, "a proof file needs limits of the pixels") };
     let images: Vec<ImageClaim> = images.iter().map(claim).collect();
     let mut all = Sha256::new();
     all.update(model.as_bytes());
@@ -122,9 +122,4 @@ fn claim(image: &ProvenImage) -> ImageClaim {
         margins: image.margins.iter().enumerate().map(|(j, m)| (j != own).then_some(*m)).collect(),
         sha256: hexadecimal(&sum.finalize()),
     }
-}
-
-/// A digest as text.
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,9 +1,9 @@
-//! Downloads the files of a dataset: every mirror in turn, verified, and never half a file under its name.
+//! Downloads the files of a dataset: from every mirror in turn, verified, and renamed only when complete.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Error, Result, error, refuse};
 
 use super::http::Client;
 use super::known::{FILES, Known};
@@ -13,16 +13,16 @@ use crate::files;
 /// Attempts at one mirror while each brings a part of the file.
 const ATTEMPTS: usize = 10;
 
-/// How a file came to be there.
+/// The origin of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fetched {
-    /// It was there, and is genuine.
+    /// It was present, with the right checksum.
     Before,
     /// It was downloaded.
     Now,
 }
 
-/// Who hears how a download goes: the name of the file, the bytes so far, and the bytes in all if known.
+/// Receives the progress of a download: the name of the file, the bytes so far, and all bytes if the number is known.
 pub type Listener<'a> = &'a mut dyn FnMut(&str, u64, Option<u64>);
 
 /// Downloads into one folder.
@@ -38,8 +38,9 @@ impl Fetcher {
     /// For a dataset, into its folder below `target`. `mirror` replaces the usual ones.
     pub fn new(known: &'static Known, target: &Path, mirror: Option<&str>) -> Result<Self> {
         let folder = target.join(known.name);
-        fs::create_dir_all(&folder)
-            .map_err(|error| anyhow!("cannot make the folder {}: {}", files::name(&folder), files::plain(&error)))?;
+        fs::create_dir_all(&folder).map_err(|error| {
+            error!(Download, "cannot make the folder {}: {}", files::name(&folder), files::plain(&error))
+        })?;
         let mirrors = match mirror {
             Some(base) => vec![format!("{}/", base.trim_end_matches('/'))],
             None => known.mirrors.iter().map(|m| (*m).to_owned()).collect(),
@@ -62,10 +63,10 @@ impl Fetcher {
             let mut seen = |at: u64, total: Option<u64>| listener(&name, at, total);
             match self.from(&url, (&mut file, &part), sum, &mut seen) {
                 Ok(()) => {
-                    file.sync_all().with_context(|| format!("cannot write {}", files::name(&part)))?;
+                    file.sync_all().at(|| format!("cannot write {}", files::name(&part)))?;
                     // Some systems do not rename an open file.
                     drop(file);
-                    fs::rename(&part, &path).with_context(|| format!("cannot name the file {}", files::name(&path)))?;
+                    fs::rename(&part, &path).at(|| format!("cannot name the file {}", files::name(&path)))?;
                     return Ok((path, Fetched::Now));
                 }
                 Err(failures) => attempts.extend(failures.into_iter().map(|why| format!("  {url}: {why}"))),
@@ -74,13 +75,13 @@ impl Fetcher {
         let empty = file.metadata().is_ok_and(|m| m.len() == 0);
         drop(file);
         if empty {
-            // Nothing worth continuing; that it cannot be deleted harms nobody.
+            // An empty part is not worth keeping. A file that cannot be deleted does no harm.
             let _ = fs::remove_file(&part);
         }
         Err(self.gave_up(&name, &attempts))
     }
 
-    /// One mirror, as often as it brings more; every failure in words.
+    /// Downloads from one mirror, again as long as each attempt makes progress. Returns the message of every failure.
     fn from(
         &self,
         url: &str,
@@ -118,9 +119,10 @@ impl Fetcher {
         Err(failures)
     }
 
-    fn gave_up(&self, name: &str, attempts: &[String]) -> anyhow::Error {
+    fn gave_up(&self, name: &str, attempts: &[String]) -> Error {
         let (title, folder) = (self.known.title, files::name(&self.folder));
-        anyhow!(
+        error!(
+            Download,
             "{name} of {title} could not be fetched:\n{}\n\
              What to do: behind a proxy, set HTTPS_PROXY=http://host:port; or get the files {} by other means, put them into {folder} \
              and let `standoff data verify` look at it",
@@ -130,7 +132,7 @@ impl Fetcher {
     }
 }
 
-/// Opens a part for this process alone: two that write to one file would spoil it.
+/// Opens a partial file with a lock, since two processes that write to it would damage it.
 fn locked(part: &Path) -> Result<File> {
     let shown = files::name(part);
     let file = File::options()
@@ -139,9 +141,11 @@ fn locked(part: &Path) -> Result<File> {
         .create(true)
         .truncate(false)
         .open(part)
-        .map_err(|error| anyhow!("cannot write {shown}: {}", files::plain(&error)))?;
+        .map_err(|error| error!(Download, "cannot write {shown}: {}", files::plain(&error)))?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => bail!("another `standoff data fetch` is writing {shown}; wait for it"),
+        Err(TryLockError::WouldBlock) => {
+            refuse!(Download, "another `standoff data fetch` is writing {shown}; wait for it")
+        }
         // A file system without locks is no reason to refuse.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }

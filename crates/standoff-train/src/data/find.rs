@@ -1,18 +1,18 @@
-//! From what the user names to files: a dataset by name, a folder, or a file.
+//! Finding datasets: by name, by folder, or by file.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::data::{ImageData, ImageSet, sha256};
 use standoff_nn::input;
 
 use super::known::{Edition, FILES, KNOWN, Known};
-use super::places::Surroundings;
+use super::places::SearchFolders;
 use crate::files;
 
-/// What a dataset turned out to be.
+/// The kind of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Images in four IDX files.
@@ -24,7 +24,7 @@ pub enum Source {
 /// An image dataset that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Where.
+    /// Its folder.
     pub folder: PathBuf,
     /// The four files, in the order of [`FILES`].
     pub files: [PathBuf; 4],
@@ -32,22 +32,22 @@ pub struct Found {
     pub known: Option<(&'static Known, &'static Edition)>,
 }
 
-/// Finds the images that `--data` names, where a table would be of no use.
-pub fn find_images(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Found> {
+/// Finds the images that `--data` names. A table is refused.
+pub fn find_images(named: Option<&str>, usual: &'static Known, around: &SearchFolders) -> Result<Found> {
     match search(named, usual, around, "or a folder with IDX files")? {
         Source::Images(found) => Ok(found),
-        Source::Table(path) => bail!("{} is a table; attacks are on images", files::name(&path)),
+        Source::Table(path) => refuse!(Data, "{} is a table; attacks are on images", files::name(&path)),
     }
 }
 
 /// Finds what `--data` names: a dataset, a folder or a file. A folder that holds several is asked for `usual`, as is everything
 /// when nothing is named.
-pub fn find(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Source> {
+pub fn find(named: Option<&str>, usual: &'static Known, around: &SearchFolders) -> Result<Source> {
     search(named, usual, around, "a folder with IDX files, or a CSV file")
 }
 
-/// `takes` says what else than names there is, for the message.
-fn search(named: Option<&str>, usual: &'static Known, around: &Surroundings, takes: &str) -> Result<Source> {
+/// `takes` lists the alternatives to names, for the message.
+fn search(named: Option<&str>, usual: &'static Known, around: &SearchFolders, takes: &str) -> Result<Source> {
     let Some(text) = named else {
         return by_name(usual, around).map(Source::Images);
     };
@@ -64,11 +64,11 @@ fn search(named: Option<&str>, usual: &'static Known, around: &Surroundings, tak
     let names = KNOWN.map(|k| k.name);
     let hint = nearest(text, names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.map(|name| format!("`{name}`")).join(" or ");
-    bail!("there is no dataset, folder or file `{text}`{hint} (--data takes {names}, {takes})")
+    refuse!(Data, "there is no dataset, folder or file `{text}`{hint} (--data takes {names}, {takes})")
 }
 
 /// Every copy of a dataset, the best first: more complete editions before others, then in the order of the places.
-pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
+pub fn copies(known: &'static Known, around: &SearchFolders) -> Vec<Found> {
     let places = around.places();
     let mut found: Vec<Found> = Vec::new();
     for edition in known.editions {
@@ -89,14 +89,15 @@ pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
     found
 }
 
-fn by_name(known: &'static Known, around: &Surroundings) -> Result<Found> {
+fn by_name(known: &'static Known, around: &SearchFolders) -> Result<Found> {
     copies(known, around).into_iter().next().ok_or_else(|| absent(known, around))
 }
 
-/// The dataset is nowhere: every place, and what to do.
-pub fn absent(known: &Known, around: &Surroundings) -> anyhow::Error {
+/// The error of a dataset that was not found: all places, and what to do.
+pub fn absent(known: &Known, around: &SearchFolders) -> Error {
     let folders: Vec<&str> = known.editions.iter().flat_map(|e| e.folders).copied().collect();
-    anyhow!(
+    error!(
+        Data,
         "no {} was found. Looked for a folder {} with the files {}, ... (plain or .gz) in:\n{}\n\
          What to do: `standoff data fetch {}` downloads it; or run inside a clone of the repository, which has it in `data/`; \
          or name its folder with --data FOLDER",
@@ -114,15 +115,16 @@ fn in_folder(path: &Path, usual: &'static Known) -> Result<Found> {
         let known = sha256(&files[1]).ok().and_then(|sum| Known::of_labels(&sum));
         return Ok(Found { folder: path.to_owned(), files, known });
     }
-    let inside = Surroundings { chosen: Some(path.to_owned()), ..Surroundings::default() };
+    let inside = SearchFolders { chosen: Some(path.to_owned()), ..SearchFolders::default() };
     if let Some(found) = copies(usual, &inside).into_iter().next() {
         return Ok(found);
     }
     let missing: Vec<&str> = FILES.into_iter().filter(|name| file(path, name).is_none()).collect();
     if missing.len() < FILES.len() {
-        bail!("the folder {} lacks {} (plain or .gz)", files::name(path), missing.join(" and "));
+        refuse!(Data, "the folder {} lacks {} (plain or .gz)", files::name(path), missing.join(" and "));
     }
-    bail!(
+    refuse!(
+        Data,
         "the folder {} has neither the files {} (plain or .gz) nor a folder `{}` with them",
         files::name(path),
         FILES.join(", "),
@@ -130,12 +132,12 @@ fn in_folder(path: &Path, usual: &'static Known) -> Result<Found> {
     )
 }
 
-/// An IDX file stands for its folder; anything else is a table.
+/// An IDX file means its folder; every other file is a table.
 fn of_file(path: &Path, usual: &'static Known) -> Result<Source> {
     let mut head = Vec::new();
     let open = input::open(path).map_err(|error| files::unread(path, &error))?;
     // Gzip need not be valid to be recognised: the reader says what is wrong with it.
-    open.take(4).read_to_end(&mut head).with_context(|| format!("cannot read {}", files::name(path)))?;
+    open.take(4).read_to_end(&mut head).at(|| format!("cannot read {}", files::name(path)))?;
     let idx = head.starts_with(&[0, 0]) || (head.starts_with(&[0x1f, 0x8b]) && named_as_idx(path));
     if !idx {
         return Ok(Source::Table(path.to_owned()));
@@ -144,7 +146,7 @@ fn of_file(path: &Path, usual: &'static Known) -> Result<Source> {
     in_folder(folder, usual).map(Source::Images)
 }
 
-/// Whether a compressed file has one of the usual names of IDX files.
+/// True if a compressed file has one of the usual names of IDX files.
 fn named_as_idx(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains("-ubyte"))
 }
@@ -166,15 +168,15 @@ impl Found {
     pub fn load(&self, classes: Option<&[u8]>) -> Result<ImageData> {
         let [images, labels, test_images, test_labels] = &self.files;
         let all = ImageData::new(ImageSet::open(images, labels)?, ImageSet::open(test_images, test_labels)?)
-            .with_context(|| format!("in the folder {}", files::name(&self.folder)))?;
+            .at(|| format!("in the folder {}", files::name(&self.folder)))?;
         let Some(classes) = classes else { return Ok(all) };
         all.select(classes).map_err(|error| match self.note() {
-            Some(note) => anyhow!("{error}; {note}"),
-            None => anyhow!("{error}, in the folder {}", files::name(&self.folder)),
+            Some(note) => error!(Data, "{error}; {note}"),
+            None => error!(Data, "{error}, in the folder {}", files::name(&self.folder)),
         })
     }
 
-    /// What the user should know when this is only a part of a dataset.
+    /// A note for the user if this is only a part of a dataset.
     pub fn note(&self) -> Option<String> {
         let (known, edition) = self.known?;
         (edition.labels.len() < known.classes.len()).then(|| {
@@ -193,7 +195,11 @@ impl Found {
     /// The class of a name, in upper or lower case; the part before a slash is enough (`T-shirt`).
     pub fn class_named(&self, name: &str) -> Result<u8> {
         let Some((known, _)) = self.known else {
-            bail!("the classes in {} have no names; give the number instead of `{name}`", files::name(&self.folder));
+            refuse!(
+                Data,
+                "the classes in {} have no names; give the number instead of `{name}`",
+                files::name(&self.folder)
+            );
         };
         let is = |class: &&str| {
             class.eq_ignore_ascii_case(name) || class.split('/').next().is_some_and(|c| c.eq_ignore_ascii_case(name))
@@ -202,12 +208,12 @@ impl Found {
             Some(class) => Ok(class as u8),
             None => {
                 let hint = nearest(name, known.classes).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-                bail!("`{}` has no class `{name}`{hint} (it has: {})", known.name, known.classes.join(", "))
+                refuse!(Data, "`{}` has no class `{name}`{hint} (it has: {})", known.name, known.classes.join(", "))
             }
         }
     }
 
-    /// What a class is called; its number where there is no name.
+    /// The name of a class; its number where there is no name.
     pub fn class_name(&self, class: u8) -> String {
         let known = self.known.and_then(|(known, _)| known.classes.get(usize::from(class)));
         known.map_or_else(|| class.to_string(), |name| (*name).to_owned())

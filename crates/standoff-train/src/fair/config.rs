@@ -1,32 +1,36 @@
-//! What a fair training is told: an experiment file, then the flags. What comes out is written to the run's `config.toml` and is
-//! enough to repeat it.
+//! The description of a fair training. Written to the run's `config.toml`, it is enough to repeat the run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
-use standoff_nn::fair::{Batching, Method, Order, Terms};
+use standoff::outer::Recipe;
+use standoff_nn::data::Batching;
+use standoff_nn::fair::{FairMethod, MethodParameters};
 
 use super::class::Class;
 use super::lambda::{CANDIDATES, Lambda};
 use super::results::PaperRow;
+use super::task::FairTask;
 pub use crate::data::table::Columns;
-use crate::files;
+use crate::error::{Result, refuse};
 use crate::named::named;
+use crate::training::experiment::Description;
+use crate::training::folder::{self, FolderKind};
+use crate::training::manifest::DataRecord;
+pub use crate::training::options::{BatchOrder, Optimizer};
 
-/// How pixels are fed to the network.
+/// The scale of pixels at the input of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// As they are, 0 to 255
+    /// Bytes from 0 to 255
     Raw,
     /// Divided by 255
     Unit,
 }
 
 impl Scale {
-    /// What bytes are divided by.
+    /// The number that bytes are divided by.
     pub fn divisor(self) -> f32 {
         match self {
             Self::Raw => 1.0,
@@ -36,117 +40,103 @@ impl Scale {
 }
 
 named! { Scale:
-    Raw, "raw", "As they are, 0 to 255";
+    Raw, "raw", "Bytes from 0 to 255";
     Unit, "unit", "Divided by 255";
 }
 
-/// How x moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Optimizer {
-    /// Gradient descent
-    Gd,
-    /// Stochastic gradient descent, with `momentum` if given
-    Sgd,
-    /// Adam
-    Adam,
-}
-
-named! { Optimizer:
-    Gd, "gd", "Gradient descent";
-    Sgd, "sgd", "Stochastic gradient descent, with `momentum` if given";
-    Adam, "adam", "Adam";
-}
-
-/// How y answers in `minmax-reg`.
+/// The maximisation over the group weights in `minmax-reg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inner {
-    /// Exactly, by a projection
+    /// Exact, by a projection
     Exact,
-    /// By Algorithm 3, accelerated ascent with restarts
+    /// Algorithm 3, accelerated ascent with restarts
     Apga,
 }
 
 named! { Inner:
-    Exact, "exact", "Exactly, by a projection";
-    Apga, "apga", "By Algorithm 3, accelerated ascent with restarts";
+    Exact, "exact", "Exact, by a projection";
+    Apga, "apga", "Algorithm 3, accelerated ascent with restarts";
 }
 
-/// The order of mini-batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BatchOrder {
-    /// Shuffled for every epoch, from the seed
-    Shuffled,
-    /// As the data lies (the published code)
-    AsIs,
-}
-
-named! { BatchOrder:
-    Shuffled, "shuffled", "Shuffled for every epoch, from the seed";
-    AsIs, "as-is", "As the data lies (the published code)";
-}
-
-/// A fair training, complete.
+/// The description of an experiment on fair classification: data, model, methods, schedule, seeds.
+///
+/// ```
+/// use standoff_nn::fair::FairMethod;
+/// use standoff_train::fair::config::FairConfig;
+/// use standoff_train::training::experiment::Description as _;
+///
+/// let config = FairConfig {
+///     data: "people.csv".into(),
+///     model: "logistic".into(),
+///     methods: vec![FairMethod::Normal, FairMethod::MinmaxReg],
+///     schedule: vec![(600, 0.03), (200, 0.003)],
+///     batch: 0,
+///     ..FairConfig::default()
+/// };
+/// config.check()?;
+/// assert_eq!(config.steps(), 800);
+/// assert_eq!(FairConfig::parse(&config.to_toml()?, "config.toml")?, config);
+/// # Ok::<(), standoff_train::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FairConfig {
-    /// A line for the table.
+    /// The title of the table.
     pub title: String,
-    /// A name, a folder or a CSV file.
+    /// A dataset by name, a folder of IDX files or a CSV file.
     pub data: String,
-    /// The classes of an image set, each a group; none for all.
+    /// The classes of an image dataset, each a group; empty for all.
     pub classes: Vec<Class>,
-    /// A preset or the file of a model.
+    /// A preset or a model file.
     pub model: String,
     /// Outputs of a preset; 0 for one per class.
     pub outputs: usize,
-    /// How pixels are fed.
+    /// The scale of pixels.
     pub scale: Scale,
-    /// How biases start: `zero`, `fair` or `robust`.
+    /// The initial biases: `zero`, `fair` or `robust`.
     pub biases: String,
-    /// Weights to start from instead, the same for every seed.
+    /// A file with initial weights, the same for every seed.
     pub init: Option<PathBuf>,
-    /// Which methods.
-    pub methods: Vec<Method>,
+    /// The methods.
+    pub methods: Vec<FairMethod>,
     /// The weight of the regulariser in `minmax-reg`.
     pub lambda: Lambda,
-    /// Several weights, to be compared or, where lambda is `auto`, chosen among; none for `lambda` alone.
+    /// Several weights to compare, or the candidates where `lambda` is `auto`; empty for `lambda` alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
-    /// How y answers in `minmax-reg`.
+    /// The maximisation over the group weights in `minmax-reg`.
     pub inner: Inner,
-    /// The step of `group-dro`.
+    /// The step of the weights in `group-dro`.
     pub dro_rate: f64,
     /// The tilt of `tilted`.
     pub tilt: f64,
-    /// The share of samples that `cvar` counts.
+    /// The share of samples with the largest losses that `cvar` trains on.
     pub share: f64,
-    /// How x moves.
+    /// The optimiser.
     pub optimizer: Optimizer,
-    /// Of `sgd`.
+    /// The momentum of `sgd`.
     pub momentum: f64,
-    /// Stages: so many steps at this rate. A step is an epoch with full batches.
+    /// Stages: a number of steps and their learning rate. With full batches a step is an epoch.
     pub schedule: Vec<(u64, f64)>,
-    /// Momentum and moments start anew at every stage.
+    /// Reset momentum and moments at every stage.
     pub anew: bool,
-    /// Samples per step, as many of each group; 0 for all.
+    /// Samples per step, the same number of each group; 0 for all samples.
     pub batch: usize,
-    /// Their order.
+    /// The order of mini-batches.
     pub order: BatchOrder,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: u64,
     /// The first seed.
     pub seed: u64,
-    /// The certificate is measured every so many steps (and at the end); 0 for twelve times in all.
+    /// Steps between measurements of the certificate; 0 for twelve measurements in all.
     pub measure_every: u64,
-    /// The share held out to choose lambda by: of the rows of a CSV file, or of the training images.
+    /// The share of the rows of a CSV file, or of the training images, that is held out to choose lambda.
     pub validation_split: f64,
-    /// The columns, for a CSV file.
+    /// The columns of a CSV file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Columns>,
-    /// The paper's own numbers, shown beside.
+    /// The paper's results, shown beside.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paper: Vec<PaperRow>,
 }
@@ -162,7 +152,7 @@ impl Default for FairConfig {
             scale: Scale::Unit,
             biases: "fair".into(),
             init: None,
-            methods: vec![Method::Normal, Method::Minmax, Method::MinmaxReg],
+            methods: vec![FairMethod::Normal, FairMethod::Minmax, FairMethod::MinmaxReg],
             lambda: Lambda::Given(0.1),
             lambdas: Vec::new(),
             inner: Inner::Exact,
@@ -185,47 +175,56 @@ impl Default for FairConfig {
     }
 }
 
-/// `standoff fair` without a word: the experiment of the README.
+/// The experiment of the README.
 const QUICK: &str = include_str!("../../../../experiments/fair-quick.toml");
 
+impl Description for FairConfig {
+    type Task = FairTask;
+    const KIND: FolderKind = folder::FAIR;
+
+    fn check(&self) -> Result<()> {
+        Self::check(self)
+    }
+
+    fn load(&self) -> Result<FairTask> {
+        FairTask::load(self)
+    }
+
+    fn check_task(&self, task: &FairTask) -> Result<()> {
+        task.check(self)
+    }
+
+    fn record(&self, task: &FairTask) -> DataRecord {
+        task.record(self)
+    }
+
+    fn paths(&mut self) -> (&mut String, &mut String, &mut Option<PathBuf>) {
+        (&mut self.data, &mut self.model, &mut self.init)
+    }
+}
+
 impl FairConfig {
-    /// The experiment that runs when none is named.
+    /// The default experiment of `standoff fair`.
     pub fn quick() -> Result<Self> {
         Self::parse(QUICK, "experiments/fair-quick.toml")
     }
 
-    /// An experiment file.
-    pub fn open(path: &Path) -> Result<Self> {
-        Self::parse(&files::description(path, "an experiment")?, &path.display().to_string())
-    }
-
-    /// Reads the text of an experiment file; its name is for errors.
-    pub fn parse(text: &str, name: &str) -> Result<Self> {
-        let config: Self = toml::from_str(text).with_context(|| format!("`{name}` is not an experiment"))?;
-        Ok(config)
-    }
-
-    /// As the run's `config.toml`.
-    pub fn to_toml(&self) -> Result<String> {
-        toml::to_string(self).context("the configuration cannot be written")
-    }
-
-    /// Refuses what cannot be run, before anything is.
+    /// Refuses settings that cannot be run.
     pub fn check(&self) -> Result<()> {
         if self.methods.is_empty() {
-            bail!("no method is given; there are {}", Method::list());
+            refuse!(Setting, "no method is given; there are {}", FairMethod::list());
         }
         for (i, method) in self.methods.iter().enumerate() {
             if self.methods[..i].contains(method) {
-                bail!("method `{}` is given twice", method.name());
+                refuse!(Setting, "method `{}` is given twice", method.name());
             }
         }
         if self.seeds == 0 {
-            bail!("--seeds is 0; at least one run is needed");
+            refuse!(Setting, "--seeds is 0; at least one run is needed");
         }
         self.check_lambda()?;
         if self.optimizer == Optimizer::Gd && self.batch != 0 {
-            bail!("--optimizer gd takes full batches (--batch 0); with mini-batches it is sgd");
+            refuse!(Setting, "--optimizer gd takes full batches (--batch 0); with mini-batches it is sgd");
         }
         self.recipe()?;
         Ok(())
@@ -235,21 +234,21 @@ impl FairConfig {
         let lambdas = self.sweep();
         for (i, lambda) in lambdas.iter().enumerate() {
             if !(*lambda >= 0.0 && lambda.is_finite()) {
-                bail!("lambda is {lambda}: want zero or a positive number");
+                refuse!(Setting, "lambda is {lambda}: want zero or a positive number");
             }
             if lambdas[..i].contains(lambda) {
-                bail!("lambda {lambda} is given twice");
+                refuse!(Setting, "lambda {lambda} is given twice");
             }
             if self.inner == Inner::Apga && *lambda <= 0.0 {
-                bail!("--inner apga needs a positive lambda; Algorithm 3 climbs a regularised game");
+                refuse!(Setting, "--inner apga needs a positive lambda; Algorithm 3 climbs a regularised game");
             }
         }
-        if self.lambda == Lambda::Auto && !self.methods.contains(&Method::MinmaxReg) {
-            bail!("--lambda auto chooses for minmax-reg, which is not among the methods");
+        if self.lambda == Lambda::Auto && !self.methods.contains(&FairMethod::MinmaxReg) {
+            refuse!(Setting, "--lambda auto chooses for minmax-reg, which is not among the methods");
         }
         let share = self.validation_split;
         if !(0.0..1.0).contains(&share) {
-            bail!("--validation-split is {share}: want at least 0 and below 1");
+            refuse!(Setting, "--validation-split is {share}: want at least 0 and below 1");
         }
         Ok(())
     }
@@ -263,7 +262,7 @@ impl FairConfig {
         }
     }
 
-    /// Gives `auto` something to choose by where nothing was held out, and says what the user should know about it.
+    /// Holds out validation data for `auto` where none was asked for, and returns a note for the user.
     pub fn hold_out(&mut self) -> Option<String> {
         const SHARE: f64 = 0.2;
         if self.lambda != Lambda::Auto {
@@ -281,31 +280,22 @@ impl FairConfig {
 
     /// The optimiser and its schedule.
     pub fn recipe(&self) -> Result<Recipe> {
-        let schedule = Schedule::new(&self.schedule).context("the schedule")?;
-        let recipe = match self.optimizer {
-            Optimizer::Gd => Recipe::descent(schedule),
-            Optimizer::Sgd => Recipe::sgd(SgdOptions { momentum: self.momentum, ..SgdOptions::default() }, schedule),
-            Optimizer::Adam => Recipe::adam(AdamOptions::default(), schedule),
-        };
-        Ok(if self.anew { recipe.anew() } else { recipe })
+        self.optimizer.recipe(self.momentum, &self.schedule, self.anew)
     }
 
-    /// How a step is fed, in the run of a seed.
+    /// The batches in the run of a seed.
     pub fn batching(&self, seed: u64) -> Batching {
-        let order = match self.order {
-            BatchOrder::Shuffled => Order::Shuffled(seed),
-            BatchOrder::AsIs => Order::AsIs,
-        };
+        let order = self.order.of(seed);
         if self.batch == 0 { Batching::Whole } else { Batching::Balanced { size: self.batch, order } }
     }
 
-    /// What the methods go by, at one lambda.
-    pub fn terms(&self, lambda: f64) -> Terms {
+    /// The parameters of the methods at one lambda.
+    pub fn terms(&self, lambda: f64) -> MethodParameters {
         let accelerated = self.inner == Inner::Apga;
-        Terms { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
+        MethodParameters { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
     }
 
-    /// Steps in all.
+    /// The total number of steps.
     pub fn steps(&self) -> u64 {
         self.schedule.iter().map(|stage| stage.0).sum()
     }
@@ -315,7 +305,7 @@ impl FairConfig {
         if self.measure_every > 0 { self.measure_every } else { (self.steps() / 12).max(1) }
     }
 
-    /// The same stages in `steps` steps; every stage keeps its share, and at least one step.
+    /// Changes the total number of steps. Every stage keeps its share and at least one step.
     pub fn stretch(&mut self, steps: u64) {
         let total = self.steps().max(1);
         let mut left = steps;
@@ -328,7 +318,7 @@ impl FairConfig {
         self.schedule.retain(|stage| stage.0 > 0);
     }
 
-    /// These rates, in stages of equal length.
+    /// Replaces the stages by stages of equal length with these rates.
     pub fn rates(&mut self, rates: &[f64]) {
         let steps = self.steps();
         let n = rates.len() as u64;

@@ -1,43 +1,24 @@
-//! An experiment of `standoff fair`: its runs, and what they leave behind together.
+//! The runs of an experiment on fair classification and their results.
 
-use std::path::PathBuf;
-
-use anyhow::Result;
-use standoff_nn::fair::Grouped;
+use crate::error::Result;
+use standoff_nn::data::Dataset;
 
 use super::choice::Choice;
 use super::config::FairConfig;
 use super::lambda::Lambda;
 use super::results::{Results, RunResult};
-use super::task::FairTask;
 use super::train::{self, Spec};
-use crate::training::lock::RunLock;
 use crate::training::run::result;
 use crate::training::runs::{self, Load};
-use crate::training::{Control, Observer};
+use crate::training::{Control, Experiment, Observer};
 
-/// What is trained, and where it is kept.
-#[derive(Debug)]
-pub struct Experiment {
-    /// Its description.
-    pub config: FairConfig,
-    /// Its data and model.
-    pub task: FairTask,
-    /// Its folder.
-    pub out: PathBuf,
-    /// Threads; 0 for all.
-    pub threads: usize,
-    /// Held as long as the folder may be written.
-    pub lock: RunLock,
-}
-
-impl Experiment {
+impl Experiment<FairConfig> {
     /// Every run of the configuration.
     pub fn specs(&self) -> Vec<Spec> {
         Spec::all(&self.config, &self.config.sweep())
     }
 
-    /// Trains these, or goes on with them, or finds them done. `None` when stopped.
+    /// Trains, continues or finds these runs. `None` when interrupted.
     pub fn train(
         &self,
         specs: &[Spec],
@@ -50,13 +31,13 @@ impl Experiment {
         runs::run_all(load, control, observer, one)
     }
 
-    /// Those of these runs that are finished.
+    /// The results of the finished ones among these runs.
     pub fn finished(&self, specs: &[Spec]) -> Result<Vec<RunResult>> {
         let found = specs.iter().map(|spec| result(&self.out.join(spec.folder()).join(train::RESULT)));
         Ok(found.collect::<Result<Vec<Option<RunResult>>>>()?.into_iter().flatten().collect())
     }
 
-    /// The results of runs, all of which are done, with lambda chosen among them if that is asked for.
+    /// The results of finished runs, with lambda chosen if the configuration asks for it. Writes `results.json` and `results.csv`.
     pub fn conclude(&self, specs: &[Spec], done: Vec<RunResult>) -> Result<Results> {
         let choice = match self.config.lambda {
             Lambda::Auto => Some(Choice::make(&self.task, specs, &self.out)?),
@@ -73,9 +54,9 @@ impl Experiment {
 
     /// The results of any runs.
     pub fn results(&self, runs: Vec<RunResult>) -> Results {
-        let same = |test: &Grouped| {
-            let size = test.group(0).len();
-            (0..test.groups()).all(|g| test.group(g).len() == size).then_some(size)
+        let same = |test: &Dataset| {
+            let size = test.groups().rows(0).len();
+            (0..test.groups().len()).all(|g| test.groups().rows(g).len() == size).then_some(size)
         };
         Results {
             title: self.config.title.clone(),
@@ -88,7 +69,7 @@ impl Experiment {
         }
     }
 
-    /// Whether it is about what every lambda does.
+    /// True if it compares several lambdas.
     pub fn is_sweep(&self) -> bool {
         self.config.lambda != Lambda::Auto && self.config.sweep().len() > 1
     }

@@ -1,23 +1,23 @@
-//! The weight of the regulariser as people give it: a number, or `auto` for the one that validation data likes best.
+//! The weight of the regulariser: a number, or `auto` for the best one on validation data.
 
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow};
+use crate::error::{Error, Result, error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::number_or_text::{self, NumberOrText};
 
-/// What `auto` chooses among and `--frontier` sweeps, unless others are given: from nearly the worst group alone to nearly equal
-/// weights. With losses around 1 a larger lambda leaves the weights of the groups about equal.
+/// The candidates of `auto` and `--frontier`, unless others are given. At the smallest one nearly all weight is on the worst group; at
+/// the largest one, with losses around 1, the weights are nearly equal.
 pub const CANDIDATES: [f64; 6] = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0];
 
 /// The weight of the regulariser in `minmax-reg`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lambda {
-    /// To be chosen by validation data.
+    /// Chosen on validation data.
     Auto,
-    /// This one.
+    /// A number.
     Given(f64),
 }
 
@@ -33,25 +33,29 @@ impl fmt::Display for Lambda {
 }
 
 impl FromStr for Lambda {
-    type Err = anyhow::Error;
+    type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         match text.trim() {
             AUTO => Ok(Self::Auto),
-            number => number.parse().map(Self::Given).map_err(|_| anyhow!("`{number}` is neither a number nor `auto`")),
+            number => number
+                .parse()
+                .map(Self::Given)
+                .map_err(|_| error!(Setting, "`{number}` is neither a number nor `auto`")),
         }
     }
 }
 
-/// What `--lambda` says: one; several, to compare; or `auto`, with what it is to choose among if that is given.
+/// Reads `--lambda`: one number; several, to compare; or `auto`, with its candidates if they are given.
 pub fn read(text: &str) -> Result<(Lambda, Vec<f64>)> {
-    let wrong = |why: &dyn fmt::Display| anyhow!("--lambda {text}: {why}; want a number, a list of numbers, or auto");
+    let wrong =
+        |why: &dyn fmt::Display| error!(Setting, "--lambda {text}: {why}; want a number, a list of numbers, or auto");
     let given: Vec<Lambda> = text.split(',').map(|part| part.parse().map_err(|e| wrong(&e))).collect::<Result<_>>()?;
     let (first, rest) = given.split_first().ok_or_else(|| wrong(&"it is empty"))?;
     let listed = if *first == Lambda::Auto { rest } else { &given };
     let number = |lambda: &Lambda| match lambda {
         Lambda::Given(v) => Ok(*v),
-        Lambda::Auto => Err(wrong(&"`auto` stands first, before what it is to choose among")),
+        Lambda::Auto => Err(wrong(&"`auto` comes first, before its candidates")),
     };
     let numbers: Vec<f64> = listed.iter().map(number).collect::<Result<_>>()?;
     let alone = *first != Lambda::Auto && rest.is_empty();
@@ -93,6 +97,7 @@ impl NumberOrText for Lambda {
 mod tests {
     use super::super::config::FairConfig;
     use super::*;
+    use crate::training::Description as _;
 
     #[test]
     fn a_number_or_auto_goes_through_the_configuration_and_nothing_else_does() {
@@ -108,7 +113,7 @@ mod tests {
         assert_eq!(read("auto, 0.1,1").unwrap(), (Lambda::Auto, vec![0.1, 1.0]));
         assert_eq!(read("0.3").unwrap(), (Lambda::Given(0.3), vec![]));
         assert_eq!(read("0.3,1").unwrap(), (Lambda::Given(0.3), vec![0.3, 1.0]));
-        assert!(read("0.3,auto").unwrap_err().to_string().contains("stands first"));
+        assert!(read("0.3,auto").unwrap_err().to_string().contains("comes first"));
         assert!(read("").is_err() && read("0.1,").is_err());
         assert_eq!(" auto".parse::<Lambda>().unwrap(), Lambda::Auto);
         assert!("much".parse::<Lambda>().unwrap_err().to_string().contains("`much`"));

@@ -1,8 +1,8 @@
-//! A trained model with what it knows about its inputs, ready to predict.
+//! A trained model with the preparation of its inputs.
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Result, error, refuse};
 use standoff_nn::data::Preprocessing;
 use standoff_nn::model::weights::Metadata;
 pub use standoff_nn::model::weights::recognise::image_metadata;
@@ -14,42 +14,42 @@ use crate::files;
 /// The description of the network, which the weights file carries by itself.
 const MODEL: &str = "standoff.model";
 
-/// What goes into a model, and what comes out.
+/// The inputs of a model and the names of its classes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inputs {
     /// Rows of a table, prepared as the training rows were.
     Table(Preprocessing),
     /// Images.
     Images {
-        /// What bytes are divided by.
+        /// The number that bytes are divided by.
         scale: f32,
         /// The classes by number.
         classes: Vec<String>,
     },
 }
 
-/// What a model says of some samples.
+/// Predictions for some samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
     /// The most probable output of each sample; ties go to the first.
     pub outputs: Vec<u16>,
     /// The probability of each output, sample by sample.
     pub probabilities: Vec<f32>,
-    /// How many outputs there are: as many as classes, or more.
+    /// The number of outputs, at least that of classes.
     pub width: usize,
 }
 
-/// A model that knows its inputs.
+/// A model that prepares its inputs.
 #[derive(Debug)]
 pub struct Predictor {
-    /// What goes in.
+    /// Its inputs.
     pub inputs: Inputs,
     engine: Engine,
 }
 
-/// What is saved with the weights of a model of tables, so that it can predict.
+/// Metadata of a model of tables, which prediction needs.
 pub fn table_metadata(preprocessing: &Preprocessing) -> Result<Metadata> {
-    let text = serde_json::to_string(preprocessing).context("the preprocessing cannot be written")?;
+    let text = serde_json::to_string(preprocessing).at(|| "the preprocessing cannot be written")?;
     Ok(Metadata::from([(PREPROCESSING.to_owned(), text)]))
 }
 
@@ -64,13 +64,14 @@ impl Inputs {
 
     fn read(metadata: &Metadata) -> Result<Self> {
         if let Some(text) = metadata.get(PREPROCESSING) {
-            let read: Preprocessing = serde_json::from_str(text).with_context(|| format!("`{PREPROCESSING}`"))?;
+            let read: Preprocessing = serde_json::from_str(text).at(|| format!("`{PREPROCESSING}`"))?;
             read.check()?;
             return Ok(Self::Table(read));
         }
         let Some((name, names)) = metadata.get(SCALE).zip(metadata.get(CLASSES)) else {
-            bail!(
-                "it does not say how its inputs were prepared: its metadata has neither `{PREPROCESSING}` nor \
+            refuse!(
+                Model,
+                "it does not describe the preparation of its inputs: its metadata has neither `{PREPROCESSING}` nor \
                  `{SCALE}` and `{CLASSES}`; use a model that `standoff fair` wrote"
             );
         };
@@ -81,11 +82,11 @@ impl Inputs {
     fn check(&self, model: &Model) -> Result<()> {
         let (classes, outputs) = (self.classes().len(), model.outputs());
         if classes > outputs {
-            bail!("it names {classes} classes, its network has {outputs} outputs");
+            refuse!(Model, "it names {classes} classes, its network has {outputs} outputs");
         }
         match self {
             Self::Table(p) if p.width() != model.input().size() => {
-                bail!("its preprocessing makes {} features, its network takes {}", p.width(), model.input())
+                refuse!(Model, "its preprocessing makes {} features, its network takes {}", p.width(), model.input())
             }
             _ => Ok(()),
         }
@@ -96,12 +97,14 @@ impl Predictor {
     /// Reads a model that `standoff fair` wrote.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::tensors(path)?;
-        Self::from_bytes(&bytes).map_err(|error| anyhow!("the model {} cannot be used: {error:#}", files::name(path)))
+        Self::from_bytes(&bytes)
+            .map_err(|e| error!(Model, "the model {} cannot be used: {}", files::name(path), e.full()))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if is_foreign(bytes) {
-            bail!(
+            refuse!(
+                Model,
                 "its metadata has no `{MODEL}`: it was not written by standoff; use a model that `standoff fair` wrote"
             );
         }
@@ -120,18 +123,18 @@ impl Predictor {
 
     /// The most probable output of each of `rows` samples, and the probabilities of all outputs.
     ///
-    /// The cross-entropy of a sample labelled c is `-log` of the probability of c: a pass for each output tells them all.
+    /// The cross-entropy of a sample labelled c is `-log` of the probability of c: one pass for each output gives all of them.
     pub fn predict(&self, samples: Samples<'_>, rows: usize) -> Result<Predictions> {
         let width = self.model().outputs();
         let mut outcome = Outcome::default();
         let mut probabilities = vec![0.0; rows * width];
         let mut labels = vec![0; rows];
         for output in 0..width {
-            labels.fill(u16::try_from(output).context("too many outputs")?);
+            labels.fill(u16::try_from(output).map_err(|_| error!(Model, "too many outputs"))?);
             let batch = Batch { samples, labels: &labels, rows: None, ends: &[rows], weights: None };
             self.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut outcome)?;
             for (row, loss) in outcome.losses.iter().enumerate() {
-                // Rounding may leave a loss a hair below zero.
+                // Rounding may leave a loss slightly below zero.
                 probabilities[row * width + output] = (-loss).exp().min(1.0);
             }
         }
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_does_not_know_its_inputs_is_refused() {
+    fn a_model_without_a_description_of_its_inputs_is_refused() {
         let refused = |bytes: &[u8]| Predictor::from_bytes(bytes).unwrap_err().to_string();
         assert!(refused(&model(Metadata::new())).contains("has neither `standoff.preprocessing` nor `standoff.scale`"));
         let many = model(image_metadata("unit", &names(&["a", "b", "c", "d"])));

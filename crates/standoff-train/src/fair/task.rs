@@ -1,41 +1,44 @@
-//! What there is to learn: data in groups, a model that fits, and the names of both.
+//! The data and the model of a fair training.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{At, Result, refuse};
 use standoff::methods::Train;
-use standoff_nn::data::{ImageSet, Preprocessing, TRUSTED_ROWS, Table};
-use standoff_nn::fair::{GroupGame, Grouped, Method};
+use standoff_nn::data::{Dataset, ImageSet, Preprocessing, TRUSTED_ROWS, Table};
+use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Biases, Model, Weights};
 
 use super::class::Class;
 use super::config::{FairConfig, Scale};
 use super::fairness::{remark, unjudged};
 use super::predictor::{image_metadata, table_metadata};
-use crate::data::{Source, Surroundings, find, known};
+use crate::data::known::FASHION;
+use crate::data::{SearchFolders, Source, check_is_not_arrays, find};
 use crate::files;
+use crate::model_file;
 use crate::named::Named as _;
 use crate::number::count;
+use crate::training::manifest::DataRecord;
 
 /// Data and model of a training.
 #[derive(Debug)]
 pub struct FairTask {
-    /// To learn from.
-    pub train: Arc<Grouped>,
-    /// To judge by; data in memory may have none.
-    pub test: Option<Grouped>,
-    /// To choose lambda by, if something was held out.
-    pub validation: Option<Grouped>,
+    /// The training part.
+    pub train: Arc<Dataset>,
+    /// The test part; data in memory may have none.
+    pub test: Option<Dataset>,
+    /// The validation part, if there is one.
+    pub validation: Option<Dataset>,
     /// The network.
     pub model: Model,
-    /// What the groups are called.
+    /// The names of the groups.
     pub groups: Vec<String>,
-    /// What the classes are called.
+    /// The names of the classes.
     pub classes: Vec<String>,
-    /// How a table became numbers.
+    /// The encoding of a table as numbers.
     pub preprocessing: Option<Preprocessing>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
     start: Option<Vec<f32>>,
     biases: Biases,
@@ -44,28 +47,28 @@ pub struct FairTask {
 /// The data of a training, without a model.
 #[derive(Debug)]
 pub struct FairData {
-    /// To learn from.
-    pub train: Grouped,
-    /// To judge by, if there is such a part.
-    pub test: Option<Grouped>,
-    /// To choose lambda by, if something was held out.
-    pub validation: Option<Grouped>,
+    /// The training part.
+    pub train: Dataset,
+    /// The test part, if there is one.
+    pub test: Option<Dataset>,
+    /// The validation part, if there is one.
+    pub validation: Option<Dataset>,
     /// The names of the groups.
     pub groups: Vec<String>,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// How a table became numbers.
+    /// The encoding of a table as numbers.
     pub preprocessing: Option<Preprocessing>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
 }
 
 impl FairTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &FairConfig) -> Result<Self> {
-        let usual = known::Known::named("fashion").ok_or_else(|| anyhow!("no dataset is known"))?;
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        match find(named, usual, &Surroundings::real())? {
+        match find(named, &FASHION, &SearchFolders::real())? {
             Source::Images(found) => Self::images(config, &found),
             Source::Table(path) => Self::table(config, &path),
         }
@@ -73,7 +76,11 @@ impl FairTask {
 
     fn images(config: &FairConfig, found: &crate::data::Found) -> Result<Self> {
         if config.columns.is_some() {
-            bail!("--label, --group and --features name columns of a CSV file, but `{}` holds images", config.data);
+            refuse!(
+                Setting,
+                "--label, --group, --features and --test-split are for CSV files, but `{}` holds images",
+                config.data
+            );
         }
         let (data, chosen) = if config.classes.is_empty() {
             let all = found.load(None)?;
@@ -88,15 +95,15 @@ impl FairTask {
             (found.load(Some(&chosen))?, chosen)
         };
         if chosen.len() < 2 {
-            bail!("one class alone is no classification; give at least two with --classes");
+            refuse!(Setting, "classification needs at least two classes; give them with --classes");
         }
         let names: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
         let scale = config.scale.divisor();
-        let grouped = |set: &ImageSet| Grouped::images(set, scale, chosen.len());
+        let grouped = |set: &ImageSet| Dataset::images(set, scale)?.grouped_by_label(chosen.len());
         let (train, validation) = match config.validation_split {
             share if share > 0.0 => {
                 let (rest, held) = data.train.divide(share, config.seed);
-                (grouped(&rest)?, Some(grouped(&held).context("the validation part")?))
+                (grouped(&rest)?, Some(grouped(&held).at(|| "the validation part")?))
             }
             _ => (grouped(&data.train)?, None),
         };
@@ -108,18 +115,25 @@ impl FairTask {
 
     fn table(config: &FairConfig, path: &Path) -> Result<Self> {
         if !config.classes.is_empty() {
-            bail!("--classes chooses classes of an image set; a CSV file has its own in the column --label names");
+            refuse!(
+                Setting,
+                "--classes chooses classes of an image set; a CSV file has its own in the column --label names"
+            );
         }
         let columns = config.columns.clone().unwrap_or_default();
         if columns.test_split <= 0.0 {
-            bail!("--test-split {} leaves no rows to judge by; give a share above 0", columns.test_split);
+            refuse!(
+                Setting,
+                "--test-split {} leaves no rows for the test part; give a share above 0",
+                columns.test_split
+            );
         }
         let data = columns.prepare(&columns.sheet(path)?, config.validation_split, config.seed)?;
         if data.test.is_empty() {
             let (file, rows) = (files::name(path), data.train.len());
-            bail!("{file} has too few rows ({rows}) to keep some to judge by");
+            refuse!(Data, "{file} has too few rows ({rows}) for a test part");
         }
-        let part = |table: &Table, what: &str| Grouped::table(table).with_context(|| format!("the {what} part"));
+        let part = |table: &Table, what: &str| Dataset::table(table).at(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
         let (train, test) = (part(&data.train, "training")?, Some(part(&data.test, "test")?));
         let (groups, classes) = (data.train.group_names.clone(), data.train.class_names.clone());
@@ -137,13 +151,7 @@ impl FairTask {
         let FairData { train, test, validation, groups, classes, preprocessing, mut warnings } = data;
         warnings.extend(validation.as_ref().and_then(|part| few(part, &groups)));
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
-        let file = Path::new(&config.model);
-        let model = if config.model.ends_with(".toml") || file.is_file() {
-            let text = files::description(file, "a model")?;
-            Model::from_toml(&text).with_context(|| format!("`{}`", file.display()))?
-        } else {
-            Model::preset(&config.model, train.input(), outputs)?
-        };
+        let model = model_file::open(&config.model, train.input(), outputs)?;
         train.check(&model)?;
         let start = match &config.init {
             Some(path) => Some(Weights::load_for(&model, path)?.parameters),
@@ -164,7 +172,7 @@ impl FairTask {
         })
     }
 
-    /// Refuses what does not fit the data: a batch that cannot be balanced, a share that is none.
+    /// Refuses settings that do not fit the data, such as a batch that cannot be balanced.
     pub fn check(&self, config: &FairConfig) -> Result<()> {
         let game = GroupGame::new(&self.model, self.train.clone(), config.batching(config.seed), 1)?;
         for method in &config.methods {
@@ -172,13 +180,24 @@ impl FairTask {
                 Train::new(&game, method.reply(&config.terms(lambda)), &config.recipe()?)?;
             }
         }
-        if config.methods.contains(&Method::Cvar) {
+        if config.methods.contains(&FairMethod::Cvar) {
             game.tail(config.share)?;
         }
         Ok(())
     }
 
-    /// Where the run of a seed starts; every method of a seed starts there.
+    /// The digests of the data, the model and the initial weights.
+    pub(super) fn record(&self, config: &FairConfig) -> DataRecord {
+        let mut record = DataRecord::new(&config.data);
+        record.add_batch("training", &self.train.all());
+        self.validation.iter().for_each(|part| record.add_batch("validation", &part.all()));
+        self.test.iter().for_each(|part| record.add_batch("test", &part.all()));
+        record.add_bytes("model", self.model.to_toml().as_bytes());
+        self.start.iter().for_each(|start| record.add_floats("initial weights", start));
+        record
+    }
+
+    /// The initial weights of a seed, the same for every method.
     pub fn start(&self, seed: u64) -> Vec<f32> {
         self.start.clone().unwrap_or_else(|| self.model.initialise(self.biases, seed))
     }
@@ -195,42 +214,42 @@ impl FairTask {
     /// The groups and how many samples each has, for the user.
     pub fn describe(&self) -> String {
         const SHOWN: usize = 12;
-        let parts: Vec<(&str, &Grouped)> = [("to learn from", &*self.train)]
+        let parts: Vec<(&str, &Dataset)> = [("to train on", &*self.train)]
             .into_iter()
-            .chain(self.validation.iter().map(|v| ("to choose by", v)))
-            .chain(self.test.iter().map(|test| ("to judge by", test)))
+            .chain(self.validation.iter().map(|v| ("to validate", v)))
+            .chain(self.test.iter().map(|test| ("to test", test)))
             .collect();
-        let each = |size: &dyn Fn(&Grouped) -> usize| {
+        let each = |size: &dyn Fn(&Dataset) -> usize| {
             parts.iter().map(|(_, part)| count(size(part) as u64)).collect::<Vec<_>>().join(" / ")
         };
         let what: Vec<&str> = parts.iter().map(|(what, _)| *what).collect();
         let mut listed: Vec<String> = (0..self.groups.len().min(SHOWN))
-            .map(|g| format!("{} {}", self.groups[g], each(&|part| part.group(g).len())))
+            .map(|g| format!("{} {}", self.groups[g], each(&|part| part.groups().rows(g).len())))
             .collect();
         if self.groups.len() > SHOWN {
             listed.push(format!("and {} more groups", self.groups.len() - SHOWN));
         }
-        format!("samples {}: {} in all; {}", what.join(" / "), each(&Grouped::len), listed.join("; "))
+        format!("samples {}: {} in all; {}", what.join(" / "), each(&Dataset::len), listed.join("; "))
     }
 
-    /// Steps in which the largest group is seen once.
+    /// Steps of one pass over the largest group.
     pub fn steps_per_epoch(&self, batch: usize) -> u64 {
         let each = batch / self.groups.len().max(1);
         let largest = self.sizes().into_iter().max().unwrap_or(1);
         if each == 0 { 1 } else { (largest / each.min(largest)).max(1) as u64 }
     }
 
-    /// How many samples each group has to learn from.
+    /// The number of training samples of each group.
     pub fn sizes(&self) -> Vec<usize> {
-        (0..self.train.groups()).map(|g| self.train.group(g).len()).collect()
+        self.train.groups().sizes()
     }
 }
 
-/// Groups that are too small to choose by.
-fn few(validation: &Grouped, names: &[String]) -> Option<String> {
-    let size = |g: usize| validation.group(g).len();
-    let few = (0..validation.groups()).filter(|g| size(*g) < TRUSTED_ROWS);
+/// A warning about groups with few validation samples.
+fn few(validation: &Dataset, names: &[String]) -> Option<String> {
+    let size = |g: usize| validation.groups().rows(g).len();
+    let few = (0..validation.groups().len()).filter(|g| size(*g) < TRUSTED_ROWS);
     let list: Vec<String> = few.map(|g| format!("{} ({})", names[g], size(g))).collect();
-    let what = format!("groups with fewer than {TRUSTED_ROWS} validation samples, too few to choose by");
+    let what = format!("groups with fewer than {TRUSTED_ROWS} validation samples, too few for a choice");
     (!list.is_empty()).then(|| format!("{what}: {}", list.join("; ")))
 }

@@ -1,33 +1,34 @@
-//! One run of `standoff fair`: a method from a seed, how it is measured on the way, and how it is judged.
+//! One run of fair training: a method and a seed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
-use serde::Serialize;
+use crate::document::{self, DocumentFormat};
+use crate::error::{At, Result, error};
 use standoff::methods::Train;
-use standoff::{Certificate, Point, Training};
-use standoff_nn::fair::{GroupGame, Grouped, Method};
+use standoff::{Point, Training};
+use standoff_nn::data::Dataset;
+use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
 
 use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::FairTask;
-use crate::training::run::{End, Finished, Pace, finished};
-use crate::training::{Control, Run, Trainable};
+use crate::training::run::{End, Finished, Pace, run_or_find};
+use crate::training::{Control, Measurement, Run, Trainable};
 
-/// The result of one run, in its folder; those of all are in `results.json`.
+/// The file with the result of one run; `results.json` has those of all runs.
 pub const RESULT: &str = "result.json";
 
-/// What one run is to do.
+/// A method, its lambda and a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
-    /// Who decides what a group counts.
-    pub method: Method,
+    /// The method.
+    pub method: FairMethod,
     /// The regulariser of `minmax-reg`; 0 for the others.
     pub lambda: f64,
-    /// Of the start and the batches.
+    /// The seed of initial weights and batches.
     pub seed: u64,
 }
 
@@ -38,7 +39,7 @@ impl Spec {
         for seed in config.seed..config.seed.saturating_add(config.seeds) {
             for &method in &config.methods {
                 match method {
-                    Method::MinmaxReg => specs.extend(lambdas.iter().map(|&lambda| Self { method, lambda, seed })),
+                    FairMethod::MinmaxReg => specs.extend(lambdas.iter().map(|&lambda| Self { method, lambda, seed })),
                     _ => specs.push(Self { method, lambda: 0.0, seed }),
                 }
             }
@@ -49,13 +50,13 @@ impl Spec {
     /// The folder of the run inside that of the experiment.
     pub fn folder(&self) -> String {
         match self.method {
-            Method::MinmaxReg => format!("minmax-reg-{}-seed-{}", self.lambda, self.seed),
+            FairMethod::MinmaxReg => format!("minmax-reg-{}-seed-{}", self.lambda, self.seed),
             method => format!("{}-seed-{}", method.name(), self.seed),
         }
     }
 }
 
-/// Trains, or continues, or finds the result already there. `None` when interrupted.
+/// Trains, continues or finds the result. `None` when interrupted.
 pub fn run(
     task: &FairTask,
     config: &FairConfig,
@@ -65,24 +66,21 @@ pub fn run(
     control: &Control,
 ) -> Result<Option<RunResult>> {
     let pace = Pace { folder: Some(out.join(spec.folder())), cadence: config.cadence(), ..in_memory(task, config) };
-    if let Some(result) = finished(&pace, control)? {
-        return Ok(Some(result));
-    }
-    Ok(train(task, config, spec, (pace, threads), control)?.map(|run| run.outcome))
+    run_or_find(pace, control, |pace| train(task, config, spec, (pace, threads), control))
 }
 
-/// Trains in memory, and measures at the end. `None` when interrupted.
+/// Trains in memory and measures at the end. `None` when interrupted.
 pub fn fit(
     task: &FairTask,
     config: &FairConfig,
     spec: &Spec,
     threads: usize,
     control: &Control,
-) -> Result<Option<Finished<FairMetrics, RunResult>>> {
+) -> Result<Option<Finished<Measurement, RunResult>>> {
     train(task, config, spec, (in_memory(task, config), threads), control)
 }
 
-/// A run without a folder that is measured at its end.
+/// The pace of a run without a folder, measured at its end.
 fn in_memory(task: &FairTask, config: &FairConfig) -> Pace {
     let epoch = task.steps_per_epoch(config.batch);
     Pace { folder: None, steps: config.steps(), cadence: 0, epoch, result: RESULT }
@@ -94,43 +92,20 @@ fn train(
     spec: &Spec,
     (pace, threads): (Pace, usize),
     control: &Control,
-) -> Result<Option<Finished<FairMetrics, RunResult>>> {
+) -> Result<Option<Finished<Measurement, RunResult>>> {
     let terms = config.terms(spec.lambda);
     let game = GroupGame::new(&task.model, task.train.clone(), config.batching(spec.seed), threads)?;
     let mut game = spec.method.game(game, &terms)?;
     let method = Train::new(&game, spec.method.reply(&terms), &config.recipe()?)?;
     let start = Point::new(&task.start(spec.seed), &spec.method.start(&task.sizes()));
-    let training = Training::new(&mut game, &start, Box::new(method)).context("the start")?;
+    let training = Training::new(&mut game, &start, Box::new(method)).at(|| "the start")?;
     let judge = Engine::new(&task.model, threads)?;
     let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec };
     Run::open(training, trainable, pace, control)?.go(control)
 }
 
-/// One line of `metrics.jsonl`.
-#[derive(Debug, Serialize)]
-pub struct FairMetrics {
-    /// Steps made.
-    pub step: u64,
-    /// The loss of each group on all training data.
-    pub losses: Vec<f64>,
-    /// The weight of each group.
-    pub weights: Vec<f64>,
-    /// f on all training data.
-    pub value: f64,
-    /// Lower and upper bound of what x could still gain there.
-    pub x_gap: [f64; 2],
-    /// Lower and upper bound of what y could still gain there.
-    pub y_gap: [f64; 2],
-    /// Correct predictions in each group of the test part, if there is one.
-    pub correct: Vec<usize>,
-    /// Gradients computed.
-    pub gradients: u64,
-    /// Seconds since the run began.
-    pub seconds: f64,
-    /// The whole certificate.
-    #[serde(skip)]
-    pub certificate: Certificate,
-}
+/// The measurements of a fair training.
+pub type FairMetrics = Measurement;
 
 struct FairTraining<'a> {
     judge: Engine,
@@ -141,9 +116,9 @@ struct FairTraining<'a> {
 }
 
 impl FairTraining<'_> {
-    /// Group losses on all training data, after measuring, which has just computed them; only `cvar` has no groups.
+    /// Group losses on all training data. Measuring has just computed them, except for `cvar`, which ignores groups.
     fn train_losses(&mut self, training: &Training<'_, GroupGame>) -> Result<Vec<f64>> {
-        if self.spec.method != Method::Cvar {
+        if self.spec.method != FairMethod::Cvar {
             return Ok(training.game().group_losses().to_vec());
         }
         self.judge.set_weights(&training.point().x)?;
@@ -154,16 +129,17 @@ impl FairTraining<'_> {
 
 impl Trainable for FairTraining<'_> {
     type Game = GroupGame;
-    type Metrics = FairMetrics;
     type Outcome = RunResult;
+    const FORMAT: DocumentFormat = document::FAIR_RUN;
 
     fn name(&self) -> String {
         self.spec.folder()
     }
 
-    /// Value and certificate on all training data, and correct answers on the test part.
-    fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<FairMetrics> {
-        let record = training.measure(seconds).map_err(|reason| anyhow!("the run ended early: {reason:?}"))?;
+    /// Value and certificate on all training data, and correct predictions on the test part.
+    fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<Measurement> {
+        let record =
+            training.measure(seconds).map_err(|reason| error!(EndedEarly, "the run ended early: {reason:?}"))?;
         let losses = self.train_losses(training)?;
         let mut correct = Vec::new();
         if let Some(test) = &self.task.test {
@@ -171,18 +147,13 @@ impl Trainable for FairTraining<'_> {
             self.judge.pass(&test.all(), Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
             correct.clone_from(&self.outcome.group_correct);
         }
-        let c = &record.certificate;
-        Ok(FairMetrics {
-            step: record.iteration,
+        Ok(Measurement {
             losses,
             weights: training.measured().y.iter().map(|&t| f64::from(t)).collect(),
-            value: record.value,
-            x_gap: [c.x.lower, c.x.upper],
-            y_gap: [c.y.lower, c.y.upper],
             correct,
             gradients: record.calls.gradients(),
             seconds,
-            certificate: record.certificate,
+            ..Measurement::new(record.iteration, record.value, record.certificate)
         })
     }
 
@@ -191,12 +162,12 @@ impl Trainable for FairTraining<'_> {
     }
 
     fn loss_names(&self) -> Vec<String> {
-        if self.spec.method == Method::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
+        if self.spec.method == FairMethod::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
     }
 
-    fn figures(&self, line: &FairMetrics) -> String {
+    fn figures(&self, line: &Measurement) -> String {
         let largest = line.losses.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
-        let sizes = self.task.test.iter().flat_map(|test| (0..test.groups()).map(|g| test.group(g).len()));
+        let sizes = self.task.test.iter().flat_map(|test| test.groups().sizes());
         let shares = line.correct.iter().zip(sizes).filter(|(_, n)| *n > 0).map(|(c, n)| 100.0 * *c as f64 / n as f64);
         let worst = shares.min_by(f64::total_cmp).map(|share| format!("  worst group {share:.1} %"));
         format!("loss {largest:.4}{}", worst.unwrap_or_default())
@@ -206,23 +177,23 @@ impl Trainable for FairTraining<'_> {
         game.error().map(ToString::to_string)
     }
 
-    /// Judges by the test part.
+    /// Evaluates on the test part.
     fn finish(
         &mut self,
         training: &Training<'_, GroupGame>,
-        last: &FairMetrics,
+        last: &Measurement,
         end: &End<'_>,
     ) -> Result<(Weights, RunResult)> {
         self.judge.set_weights(&training.point().x)?;
         let part = self.task.test.as_ref();
         let (test, fair) = part.map(|part| judge(&self.judge, part, &mut self.outcome)).transpose()?.unzip();
-        // Groups by label are predicted differently by intent.
+        // Groups by label have different predictions by intent.
         let apart = self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label());
         let result = RunResult {
             method: self.spec.method.name().into(),
             lambda: self.spec.lambda,
             seed: self.spec.seed,
-            test: test.unwrap_or_default(),
+            test: test.unwrap_or_else(|| vec![GroupScore::NONE; self.task.groups.len()]),
             train_losses: last.losses.clone(),
             weights: last.weights.clone(),
             x_gap: last.x_gap,
@@ -238,27 +209,27 @@ impl Trainable for FairTraining<'_> {
     }
 }
 
-/// For each group: label, prediction, and how many have both. Predictions are in the order of the groups.
-fn confusion(data: &Grouped, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
+/// For each group: label, prediction, and the number of samples with both. Predictions are in the order of the groups.
+fn confusion(data: &Dataset, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
     let mut said = predictions.iter();
     let group = |g: usize| {
         let mut counts = BTreeMap::new();
-        for (&row, &prediction) in data.group(g).iter().zip(&mut said) {
+        for (&row, &prediction) in data.groups().rows(g).iter().zip(&mut said) {
             *counts.entry((data.labels()[row as usize], prediction)).or_insert(0) += 1;
         }
         counts.into_iter().map(|((label, prediction), n)| [label.into(), prediction.into(), n]).collect()
     };
-    (0..data.groups()).map(group).collect()
+    (0..data.groups().len()).map(group).collect()
 }
 
-/// Correct answers and loss per group, and how evenly the answers fall.
-pub fn judge(engine: &Engine, data: &Grouped, outcome: &mut Outcome) -> Result<(Vec<GroupScore>, Fairness)> {
+/// Accuracy and loss of each group, and fairness measures.
+pub fn judge(engine: &Engine, data: &Dataset, outcome: &mut Outcome) -> Result<(Vec<GroupScore>, Fairness)> {
     let batch = data.all();
     engine.pass(&batch, Loss::CrossEntropy, Ask::Values, outcome)?;
     let mut scores = Vec::new();
     let (mut labels, mut groups) = (Vec::new(), Vec::new());
-    for g in 0..data.groups() {
-        let rows = data.group(g);
+    for g in 0..data.groups().len() {
+        let rows = data.groups().rows(g);
         labels.extend(rows.iter().map(|&r| data.labels()[r as usize]));
         groups.extend(rows.iter().map(|_| g as u16));
         // An empty group has no loss.

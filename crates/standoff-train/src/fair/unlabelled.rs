@@ -1,67 +1,58 @@
-//! New data for a model: samples as it takes them, and what the data says of their classes and groups.
+//! New data for a model, with classes and groups where the data has them.
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use standoff_nn::Samples;
-use standoff_nn::data::{Preprocessing, Sheet};
+use standoff_nn::data::{Preprocessing, SampleValues, Sheet};
 
 use super::predictor::{Inputs, Predictor};
 use crate::data::find::{Found, Source, find};
 use crate::data::known::FASHION;
-use crate::data::places::Surroundings;
+use crate::data::places::SearchFolders;
 use crate::files;
 use crate::number::count;
-
-#[derive(Debug, Clone, PartialEq)]
-enum Numbers {
-    Floats(Vec<f32>),
-    Bytes { data: Vec<u8>, scale: f32 },
-}
 
 /// Samples to be classified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnlabelledData {
-    numbers: Numbers,
-    /// What a sample is found by: `line` of a file, or `image`, counted from 0.
+    values: SampleValues,
+    /// The unit of `places`: `line` of a file, or `image`.
     pub key: &'static str,
-    /// Where each sample was found.
+    /// The line or the index of each sample.
     pub places: Vec<usize>,
-    /// The class of each sample; empty where the data does not say.
+    /// The class of each sample; empty where the data has none.
     pub labels: Vec<u16>,
-    /// The group of each sample; empty where the data does not say.
+    /// The group of each sample; empty where the data has none.
     pub groups: Vec<u16>,
     /// The groups by number.
     pub group_names: Vec<String>,
-    /// Whether the groups are something else than the classes, so that they can be treated differently.
+    /// True if the groups are not the classes, so that fairness can be measured.
     pub apart: bool,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
 impl UnlabelledData {
-    /// Finds what `--data` names and prepares it for a model.
-    pub fn find(data: &str, predictor: &Predictor, around: &Surroundings) -> Result<Self> {
+    /// Finds a dataset and prepares it for a model.
+    pub fn find(data: &str, predictor: &Predictor, around: &SearchFolders) -> Result<Self> {
         match (&predictor.inputs, find(Some(data), &FASHION, around)?) {
             (Inputs::Table(preprocessing), Source::Table(path)) => Self::table(preprocessing, &path),
             (Inputs::Images { scale, classes }, Source::Images(found)) => {
                 Self::images(*scale, classes, &found, predictor)
             }
             (Inputs::Table(_), Source::Images(found)) => {
-                bail!("the model is for tables, {} holds images", files::name(&found.folder))
+                refuse!(Data, "the model is for tables, {} holds images", files::name(&found.folder))
             }
             (Inputs::Images { .. }, Source::Table(path)) => {
-                bail!("the model is for images, {} is not a folder of IDX files", files::name(&path))
+                refuse!(Data, "the model is for images, {} is not a folder of IDX files", files::name(&path))
             }
         }
     }
 
     /// Samples as the engine takes them.
     pub fn samples(&self) -> Samples<'_> {
-        match &self.numbers {
-            Numbers::Floats(data) => Samples::Floats(data),
-            Numbers::Bytes { data, scale } => Samples::Bytes { data, scale: *scale },
-        }
+        self.values.samples()
     }
 
     fn table(preprocessing: &Preprocessing, path: &Path) -> Result<Self> {
@@ -70,13 +61,13 @@ impl UnlabelledData {
         if missing.len() > 1 {
             let list: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
             let (file, has) = (files::name(path), sheet.listed());
-            bail!("{file} has no columns {}, which the model needs (it has: {has})", list.join(", "));
+            refuse!(Data, "{file} has no columns {}, which the model needs (it has: {has})", list.join(", "));
         }
         let (table, notes) = preprocessing.encode(&sheet)?;
         Ok(Self {
             key: "line",
             places: (0..sheet.len()).map(|row| sheet.line(row)).collect(),
-            numbers: Numbers::Floats(table.features),
+            values: SampleValues::Floats(table.features),
             labels: table.labels,
             groups: table.groups,
             group_names: table.group_names,
@@ -91,7 +82,7 @@ impl UnlabelledData {
         let input = predictor.model().input();
         if (input.channels, input.height, input.width) != (1, set.rows, set.cols) && input.size() != set.pixels() {
             let folder = files::name(&found.folder);
-            bail!("the images of {folder} are {} x {}, the model takes {input}", set.rows, set.cols);
+            refuse!(Data, "the images of {folder} are {} x {}, the model takes {input}", set.rows, set.cols);
         }
         let class = |label: &u8| classes.iter().position(|name| *name == found.class_name(*label));
         let known: Vec<Option<u16>> = set.labels.iter().map(|label| class(label).map(|c| c as u16)).collect();
@@ -106,7 +97,7 @@ impl UnlabelledData {
         }
         let labels: Vec<u16> = if judged { known.into_iter().flatten().collect() } else { Vec::new() };
         Ok(Self {
-            numbers: Numbers::Bytes { data: places.iter().flat_map(|i| set.image(*i)).copied().collect(), scale },
+            values: SampleValues::Bytes { data: places.iter().flat_map(|i| set.image(*i)).copied().collect(), scale },
             key: "image",
             places,
             groups: labels.clone(),

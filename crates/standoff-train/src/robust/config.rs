@@ -1,102 +1,116 @@
-//! What a robust training is told: an experiment file, then the flags. What comes out is written to the run's `config.toml` and is
-//! enough to repeat it.
+//! The description of a robust training. Written to the run's `config.toml`, it is enough to repeat the run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
-use standoff_nn::Ramp;
-use standoff_nn::StepKind;
+use standoff::outer::Recipe;
+use standoff_nn::data::Batching;
 use standoff_nn::interval::IntervalOptions;
-pub use standoff_nn::robust::Method;
-use standoff_nn::robust::{Attack, Batching, Objective, Options, Order, Start, Targets};
+pub use standoff_nn::robust::RobustMethod;
+use standoff_nn::robust::{Objective, Options, Start, Targets, TrainingAttack};
+use standoff_nn::{Ramp, StepKind};
 
-use crate::fair::config::{BatchOrder, Optimizer};
-use crate::files;
+use super::task::RobustTask;
+use super::train;
+use crate::error::{Result, refuse};
 use crate::named::named;
+use crate::training::experiment::Description;
+use crate::training::folder::{self, FolderKind};
+use crate::training::manifest::DataRecord;
+use crate::training::options::{BatchOrder, Optimizer};
 
-/// How a step of the attack follows the slope.
+/// The direction of a step of the attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttackStep {
-    /// By its signs (the published code)
+    /// The signs of the gradient (the published code)
     Sign,
-    /// By the slope over its mean size: plain, at a size that does not depend on the network
+    /// The gradient over its mean magnitude, so that the step size does not depend on the network
     Scaled,
-    /// By the slope itself, times the step size
+    /// The gradient times the step size
     Plain,
 }
 
 named! { AttackStep:
-    Sign, "sign", "By its signs (the published code)";
-    Scaled, "scaled", "By the slope over its mean size: plain, at a size that does not depend on the network";
-    Plain, "plain", "By the slope itself, times the step size";
+    Sign, "sign", "The signs of the gradient (the published code)";
+    Scaled, "scaled", "The gradient over its mean magnitude, so that the step size does not depend on the network";
+    Plain, "plain", "The gradient times the step size";
 }
 
-/// A robust training, complete.
+/// The description of a robust training: data, model, method, attack, schedule.
+///
+/// ```
+/// use standoff_train::robust::config::{RobustMethod, RobustConfig};
+/// use standoff_train::training::experiment::Description as _;
+///
+/// let config = RobustConfig { method: RobustMethod::Ibp, eps: 0.3, ..RobustConfig::of(RobustMethod::Ibp)? };
+/// config.check()?;
+/// assert!(RobustConfig { eps: 8.0, ..config.clone() }.check().is_err());
+/// assert_eq!(RobustConfig::parse(&config.to_toml()?, "config.toml")?, config);
+/// # Ok::<(), standoff_train::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RobustConfig {
-    /// A line for the table.
+    /// The title of the table.
     pub title: String,
-    /// A name or a folder of images.
+    /// A dataset by name, or a folder of IDX files.
     pub data: String,
-    /// Train on the first so many images; 0 for all.
+    /// Train on the first images only; 0 for all.
     pub limit: usize,
-    /// A preset or the file of a model.
+    /// A preset or a model file.
     pub model: String,
-    /// How biases start: `zero`, `fair` or `robust`.
+    /// The initial biases: `zero`, `fair` or `robust`.
     pub biases: String,
-    /// Weights to start from instead.
+    /// A file with initial weights.
     pub init: Option<PathBuf>,
-    /// What stands for the inner maximum.
-    pub method: Method,
-    /// How far every pixel may move, from 0 to 1.
+    /// The approximation of the inner maximum.
+    pub method: RobustMethod,
+    /// The largest change of a pixel, from 0 to 1.
     pub eps: f64,
     /// Steps of the attack.
     pub steps: usize,
-    /// Their size; 0 for a quarter of eps.
+    /// The size of a step of the attack; 0 for a quarter of eps.
     pub step_size: f64,
-    /// How they follow the slope.
+    /// The direction of a step of the attack.
     pub step_kind: AttackStep,
-    /// Start anywhere in the ball (`madry`), close by (`trades`), or after so many steps that all targets share (`paper`, 0: none).
+    /// Untargeted steps before the targeted ones of `paper`, shared by all targets.
     pub warm_steps: usize,
-    /// Which targets the paper's attack follows to the end: `all`, `proven`, or a number, the most promising.
+    /// The targets of the attack of `paper`: `all`, `proven`, or a number, the most promising ones.
     pub targets: String,
-    /// A number of targets is chosen by a probe of so many steps that reach the edge of the ball; 0 for `screen_after` instead.
+    /// Steps of the probe that chooses a number of targets; 0 to choose them after `screen_after` steps of the attack.
     pub probe: usize,
-    /// Steps of the attack itself after which targets are chosen (`proven`, or a number without a probe).
+    /// Steps of the attack after which targets are chosen (`proven`, or a number without a probe).
     pub screen_after: usize,
-    /// The regulariser of the answer of each image, in `paper`.
+    /// The regulariser of the weights of the targets in `paper`.
     pub lambda: f64,
     /// The weight of the divergence in `trades`.
     pub beta: f64,
-    /// What the plain loss counts in `ibp`, once the ramp is over.
+    /// The final weight of the clean loss in `ibp`, 0 to 1.
     pub kappa: f64,
     /// Epochs before eps grows.
     pub warmup: f64,
     /// Epochs in which eps grows.
     pub ramp: f64,
-    /// How the network moves.
+    /// The optimiser.
     pub optimizer: Optimizer,
-    /// Of `sgd`.
+    /// The momentum of `sgd`.
     pub momentum: f64,
-    /// Stages: so many epochs at this rate.
+    /// Stages: a number of epochs and their learning rate.
     pub schedule: Vec<(f64, f64)>,
-    /// Momentum and moments start anew at every stage.
+    /// Reset momentum and moments at every stage.
     pub anew: bool,
     /// Images per step.
     pub batch: usize,
-    /// Their order.
+    /// The order of mini-batches.
     pub order: BatchOrder,
     /// The seed.
     pub seed: u64,
     /// Epochs between measurements.
     pub measure_every: f64,
-    /// Training images to measure the certificate on.
+    /// Training images that the certificate is measured on.
     pub measure_images: usize,
-    /// Test images to attack at the end; natural accuracy is of all.
+    /// Test images that are attacked at the end. Natural accuracy is measured on all.
     pub judge_images: usize,
 }
 
@@ -109,7 +123,7 @@ impl Default for RobustConfig {
             model: "lenet".into(),
             biases: "robust".into(),
             init: None,
-            method: Method::Paper,
+            method: RobustMethod::Paper,
             eps: 0.4,
             steps: 10,
             step_size: 0.0,
@@ -146,84 +160,97 @@ macro_rules! experiment {
     };
 }
 
+impl Description for RobustConfig {
+    type Task = RobustTask;
+    const KIND: FolderKind = folder::ROBUST;
+
+    fn check(&self) -> Result<()> {
+        Self::check(self)
+    }
+
+    fn load(&self) -> Result<RobustTask> {
+        RobustTask::load(self)
+    }
+
+    fn check_task(&self, task: &RobustTask) -> Result<()> {
+        train::check(task, self)
+    }
+
+    fn record(&self, task: &RobustTask) -> DataRecord {
+        task.record(self)
+    }
+
+    fn paths(&mut self) -> (&mut String, &mut String, &mut Option<PathBuf>) {
+        (&mut self.data, &mut self.model, &mut self.init)
+    }
+}
+
 impl RobustConfig {
-    /// The experiment that runs when none is named.
+    /// The default experiment of `standoff robust`.
     pub fn quick() -> Result<Self> {
         let (name, text) = experiment!("quick");
         Self::parse(text, name)
     }
 
     /// The experiment of a method.
-    pub fn of(method: Method) -> Result<Self> {
+    pub fn of(method: RobustMethod) -> Result<Self> {
         let (name, text) = match method {
-            Method::Paper => experiment!("paper"),
-            Method::Madry => experiment!("madry-035"),
-            Method::Trades => experiment!("trades-040"),
-            Method::Ibp => experiment!("ibp"),
-            Method::Natural => experiment!("natural"),
+            RobustMethod::Paper => experiment!("paper"),
+            RobustMethod::Madry => experiment!("madry-035"),
+            RobustMethod::Trades => experiment!("trades-040"),
+            RobustMethod::Ibp => experiment!("ibp"),
+            RobustMethod::Natural => experiment!("natural"),
         };
         Self::parse(text, name)
     }
 
-    /// An experiment file.
-    pub fn open(path: &Path) -> Result<Self> {
-        Self::parse(&files::description(path, "an experiment")?, &path.display().to_string())
-    }
-
-    /// Reads the text of an experiment file; its name is for errors.
-    pub fn parse(text: &str, name: &str) -> Result<Self> {
-        toml::from_str(text).with_context(|| format!("`{name}` is not an experiment of robust training"))
-    }
-
-    /// As the run's `config.toml`.
-    pub fn to_toml(&self) -> Result<String> {
-        toml::to_string(self).context("the configuration cannot be written")
-    }
-
-    /// Refuses what cannot be run, before anything is.
+    /// Refuses settings that cannot be run.
     pub fn check(&self) -> Result<()> {
         let every = self.measure_every;
         if !(every > 0.0 && every.is_finite()) {
-            bail!("measure_every is {every}: want a positive number");
+            refuse!(Setting, "measure_every is {every}: want a positive number");
         }
         let eps = self.eps;
         if !(0.0..=1.0).contains(&eps) {
-            bail!("eps is {eps}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)");
+            refuse!(
+                Setting,
+                "eps is {eps}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)"
+            );
         }
-        let natural = self.method == Method::Natural || self.method == Method::Ibp;
+        let natural = self.method == RobustMethod::Natural || self.method == RobustMethod::Ibp;
         if self.steps == 0 && !natural {
-            bail!("an attack of 0 steps attacks nothing; that is the method natural");
+            refuse!(Setting, "an attack of 0 steps attacks nothing; that is the method natural");
         }
-        if self.lambda != 0.0 && self.method != Method::Paper {
-            bail!("lambda regularises the answers of the method paper; {} has none", self.method.name());
+        if self.lambda != 0.0 && self.method != RobustMethod::Paper {
+            refuse!(Setting, "lambda regularises the answers of the method paper; {} has none", self.method.name());
         }
         for (name, value) in [("lambda", self.lambda), ("warmup", self.warmup), ("ramp", self.ramp)] {
             if !(value >= 0.0 && value.is_finite()) {
-                bail!("{name} is {value}: want zero or a positive number");
+                refuse!(Setting, "{name} is {value}: want zero or a positive number");
             }
         }
         let epochs = self.epochs();
         if !(epochs > 0.0 && epochs.is_finite()) {
-            bail!("epochs is {epochs}: want a positive number");
+            refuse!(Setting, "epochs is {epochs}: want a positive number");
         }
         if self.schedule.iter().any(|stage| !(stage.0 > 0.0 && stage.0.is_finite())) {
-            bail!("a stage of the schedule has no epochs; want a positive number");
+            refuse!(Setting, "a stage of the schedule has no epochs; want a positive number");
         }
         self.followed().map(drop)
     }
 
-    /// Epochs in all.
+    /// The total number of epochs.
     pub fn epochs(&self) -> f64 {
         self.schedule.iter().map(|stage| stage.0).sum()
     }
 
-    /// Steps in so many epochs over `n` images, at least one.
+    /// The number of steps in a number of epochs over `n` images, at least one.
     pub fn steps_in(&self, epochs: f64, n: usize) -> u64 {
         ((epochs * n as f64 / self.batch.max(1) as f64).round() as u64).max(1)
     }
 
-    /// The stages in steps, for `n` images: where they end is rounded, so that their sum is what all epochs together make; a stage
-    /// of less than half a step is none.
+    /// The stages in steps, for `n` images. The ends of stages are rounded, so that the stages add up to the total number of steps.
+    /// A stage of less than half a step is dropped.
     pub fn stages(&self, n: usize) -> Vec<(u64, f64)> {
         let (mut epochs, mut begin) = (0.0, 0);
         let stage = |&(length, rate): &(f64, f64)| {
@@ -236,46 +263,40 @@ impl RobustConfig {
         self.schedule.iter().filter_map(stage).collect()
     }
 
-    /// Steps in all, over `n` images.
+    /// The total number of steps over `n` images.
     pub fn steps_in_all(&self, n: usize) -> u64 {
         self.stages(n).iter().map(|stage| stage.0).sum()
     }
 
     /// The optimiser and its schedule, for `n` images.
     pub fn recipe(&self, n: usize) -> Result<Recipe> {
-        let schedule = Schedule::new(&self.stages(n)).context("the schedule")?;
-        let recipe = match self.optimizer {
-            Optimizer::Gd => Recipe::descent(schedule),
-            Optimizer::Sgd => Recipe::sgd(SgdOptions { momentum: self.momentum, ..SgdOptions::default() }, schedule),
-            Optimizer::Adam => Recipe::adam(AdamOptions::default(), schedule),
-        };
-        Ok(if self.anew { recipe.anew() } else { recipe })
+        self.optimizer.recipe(self.momentum, &self.stages(n), self.anew)
     }
 
-    /// The same stages in so many epochs.
+    /// Changes the total number of epochs. Every stage keeps its share.
     pub fn stretch(&mut self, epochs: f64) {
         let factor = epochs / self.epochs();
         self.schedule.iter_mut().for_each(|stage| stage.0 *= factor);
     }
 
-    /// These rates, in stages of equal length.
+    /// Replaces the stages by stages of equal length with these rates.
     pub fn rates(&mut self, rates: &[f64]) {
         let each = self.epochs() / rates.len().max(1) as f64;
         self.schedule = rates.iter().map(|&rate| (each, rate)).collect();
     }
 
-    /// The game of a method with attacks, on `n` images; nothing for `ibp`.
+    /// The options of the game of a method with attacks, on `n` images; nothing for `ibp`.
     pub fn options(&self, n: usize) -> Result<Option<Options>> {
         let eps = self.eps as f32;
         let (objective, attack) = match self.method {
-            Method::Paper => (Objective::Paper { targets: self.followed()? }, Attack::published(eps)),
-            Method::Madry => (Objective::Madry, Attack::madry(eps, self.steps)),
-            Method::Trades => (Objective::Trades { beta: self.beta }, Attack::trades(eps, self.steps)),
-            Method::Natural => (Objective::Natural, Attack::published(eps)),
-            Method::Ibp => return Ok(None),
+            RobustMethod::Paper => (Objective::Paper { targets: self.followed()? }, TrainingAttack::published(eps)),
+            RobustMethod::Madry => (Objective::Madry, TrainingAttack::madry(eps, self.steps)),
+            RobustMethod::Trades => (Objective::Trades { beta: self.beta }, TrainingAttack::trades(eps, self.steps)),
+            RobustMethod::Natural => (Objective::Natural, TrainingAttack::published(eps)),
+            RobustMethod::Ibp => return Ok(None),
         };
         let start = match (self.method, self.warm_steps) {
-            (Method::Paper, steps) if steps > 0 => Start::Warm { steps },
+            (RobustMethod::Paper, steps) if steps > 0 => Start::Warm { steps },
             _ => attack.start,
         };
         let kind = match self.step_kind {
@@ -284,11 +305,11 @@ impl RobustConfig {
             AttackStep::Plain => StepKind::Plain,
         };
         let size = if self.step_size > 0.0 { self.step_size as f32 } else { attack.size };
-        let attack = Attack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
+        let attack = TrainingAttack { steps: self.steps, kind, size, start, ramp: self.ramp_of(n), ..attack };
         Ok(Some(Options { objective, attack, batching: self.batching(), seed: self.seed }))
     }
 
-    /// The game of `ibp`, on `n` images.
+    /// The options of the game of `ibp`, on `n` images.
     pub fn interval(&self, n: usize) -> IntervalOptions {
         let image = IntervalOptions::image(self.eps as f32, self.ramp_of(n), self.batching());
         IntervalOptions { kappa: self.kappa, ..image }
@@ -300,14 +321,10 @@ impl RobustConfig {
     }
 
     fn batching(&self) -> Batching {
-        let order = match self.order {
-            BatchOrder::Shuffled => Order::Shuffled(self.seed),
-            BatchOrder::AsIs => Order::AsIs,
-        };
-        Batching::Size { size: self.batch, order }
+        Batching::Size { size: self.batch, order: self.order.of(self.seed) }
     }
 
-    /// The targets that the paper's attack follows to the end.
+    /// The targets that the attack of `paper` follows.
     fn followed(&self) -> Result<Targets> {
         Ok(match self.targets.as_str() {
             "all" => Targets::All,
@@ -316,7 +333,7 @@ impl RobustConfig {
                 Ok(keep) if self.probe > 0 => Targets::Probed { keep, steps: self.probe },
                 Ok(keep) => Targets::Top { keep, after: self.screen_after },
                 Err(_) => {
-                    bail!("targets is `{number}`: want `all`, `proven` or a number, how many are followed to the end")
+                    refuse!(Setting, "targets is `{number}`: want `all`, `proven` or a number of targets")
                 }
             },
         })
@@ -343,11 +360,13 @@ mod tests {
 
     #[test]
     fn every_method_has_an_experiment_that_can_be_run() {
-        for method in [Method::Paper, Method::Madry, Method::Trades, Method::Ibp, Method::Natural] {
+        for method in
+            [RobustMethod::Paper, RobustMethod::Madry, RobustMethod::Trades, RobustMethod::Ibp, RobustMethod::Natural]
+        {
             let config = RobustConfig::of(method).expect("an experiment");
             assert_eq!(config.method, method);
             config.check().expect("it can be run");
         }
-        assert_eq!(RobustConfig::quick().expect("an experiment").method, Method::Paper);
+        assert_eq!(RobustConfig::quick().expect("an experiment").method, RobustMethod::Paper);
     }
 }

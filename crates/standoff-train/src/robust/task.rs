@@ -1,69 +1,72 @@
-//! What a robust training learns: images, and a network for them.
+//! The data and the model of a robust training.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
-use standoff_nn::robust::Labelled;
-use standoff_nn::{Biases, Model, Weights};
+use crate::error::{Result, refuse};
+use standoff_nn::data::Dataset;
+use standoff_nn::{Batch, Biases, Model, Weights};
 
 use super::config::RobustConfig;
-use crate::data::{Surroundings, find_images, known};
+use crate::data::known::MNIST;
+use crate::data::{SearchFolders, check_is_not_arrays, find_images};
 use crate::fair::predictor::image_metadata;
-use crate::files;
+use crate::model_file;
+use crate::training::manifest::DataRecord;
 
 /// Data and model of a training.
 #[derive(Debug)]
 pub struct RobustTask {
-    /// To learn from.
-    pub train: Arc<Labelled>,
-    /// A fixed part of it, to measure on.
-    pub fixed: Arc<Labelled>,
-    /// To judge by; data in memory may have none.
-    pub test: Option<Labelled>,
-    /// The first of those, as numbers from 0 to 1: to attack.
+    /// The training images.
+    pub train: Arc<Dataset>,
+    /// The fixed training images that are measured.
+    pub fixed: Arc<Dataset>,
+    /// The test images; data in memory may have none.
+    pub test: Option<Dataset>,
+    /// The first test images, as numbers from 0 to 1, that are attacked.
     pub victims: (Vec<f32>, Vec<u16>),
     /// The network.
     pub model: Model,
-    /// Where it starts.
+    /// The initial weights.
     pub start: Vec<f32>,
-    /// What the classes are called.
+    /// The names of the classes.
     pub classes: Vec<String>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
 }
 
 impl RobustTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &RobustConfig) -> Result<Self> {
-        let usual = known::Known::named("mnist").ok_or_else(|| anyhow!("no dataset is known"))?;
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        let found = find_images(named, usual, &Surroundings::real())?;
+        let found = find_images(named, &MNIST, &SearchFolders::real())?;
         let all = found.load(None)?;
         let chosen = all.train.classes();
         let data = all.select(&chosen)?;
         let classes: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
-        let train = Labelled::images(&data.train, 255.0)?;
+        let train = Dataset::images(&data.train, 255.0)?;
         let train = if config.limit > 0 { train.first(config.limit)? } else { train };
-        let test = Labelled::images(&data.test, 255.0)?;
-        let count = config.judge_images.min(test.len());
-        let pixels = data.test.images[..count * test.input().size()].iter().map(|&b| f32::from(b) / 255.0).collect();
-        let victims = (pixels, test.labels()[..count].to_vec());
+        let test = Dataset::images(&data.test, 255.0)?;
         let warnings = found.note().into_iter().collect();
-        Ok(Self { test: Some(test), victims, warnings, ..Self::new(config, train, classes)? })
+        let pixels = data.test.images.iter().map(|&byte| f32::from(byte) / 255.0);
+        let task = Self::new(config, train, classes)?.with_test(config, test, pixels);
+        Ok(Self { warnings, ..task })
     }
 
-    /// Builds the model for images in memory, of which none is kept to judge by.
-    pub fn new(config: &RobustConfig, train: Labelled, classes: Vec<String>) -> Result<Self> {
-        let file = Path::new(&config.model);
-        let model = if config.model.ends_with(".toml") || file.is_file() {
-            Model::from_toml(&files::description(file, "a model")?).with_context(|| format!("`{}`", file.display()))?
-        } else {
-            Model::preset(&config.model, train.input(), classes.len())?
-        };
+    /// The same task with a test part; `pixels` are its images from 0 to 1. The first `judge_images` of them are attacked at the end.
+    #[must_use]
+    pub fn with_test(self, config: &RobustConfig, test: Dataset, pixels: impl Iterator<Item = f32>) -> Self {
+        let count = config.judge_images.min(test.len());
+        let victims = (pixels.take(count * test.input().size()).collect(), test.labels()[..count].to_vec());
+        Self { test: Some(test), victims, ..self }
+    }
+
+    /// Builds the model for images in memory, without test images.
+    pub fn new(config: &RobustConfig, train: Dataset, classes: Vec<String>) -> Result<Self> {
+        let model = model_file::open(&config.model, train.input(), classes.len())?;
         train.check(&model)?;
         if config.batch == 0 || config.batch > train.len() {
-            bail!("a batch of {} from {} images: want 1 to {}", config.batch, train.len(), train.len());
+            refuse!(Setting, "a batch of {} from {} images: want 1 to {}", config.batch, train.len(), train.len());
         }
         let start = match &config.init {
             Some(path) => Weights::load_for(&model, path)?.parameters,
@@ -72,6 +75,21 @@ impl RobustTask {
         let fixed = Arc::new(train.first(config.measure_images.max(1))?);
         let (victims, warnings) = ((Vec::new(), Vec::new()), Vec::new());
         Ok(Self { train: Arc::new(train), fixed, test: None, victims, model, start, classes, warnings })
+    }
+
+    /// The digests of the data, the model and the initial weights.
+    pub(super) fn record(&self, config: &RobustConfig) -> DataRecord {
+        let mut record = DataRecord::new(&config.data);
+        for (part, data) in [("training", Some(&*self.train)), ("test", self.test.as_ref())] {
+            let Some(data) = data else { continue };
+            let (samples, labels, ends) = (data.samples(), data.labels(), &[data.len()]);
+            record.add_batch(part, &Batch { samples, labels, rows: None, ends, weights: None });
+        }
+        record.add_bytes("model", self.model.to_toml().as_bytes());
+        if config.init.is_some() {
+            record.add_floats("initial weights", &self.start);
+        }
+        record
     }
 
     /// The model with these parameters, as a file that `standoff attack`, `standoff predict` and PyTorch read.

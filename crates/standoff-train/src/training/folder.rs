@@ -1,25 +1,26 @@
-//! The folder of a run: numbered or named, begun with its configuration, cleared only when that is asked for.
+//! The folder of a run: numbered or named, and cleared only with `--force`.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use crate::error::{Error, Result, error, refuse};
 
 use super::lock::{self, RunLock};
-use super::machine;
+use super::{machine, manifest};
 use crate::files;
 
-/// Written first: who finds it can repeat the run, or go on with it.
+/// The configuration of a run. A folder that has it can be resumed.
 pub const CONFIG: &str = "config.toml";
 
-/// How new folders are called, and what a folder that may be overwritten holds.
+/// A kind of run folder: the names of new ones, and the file that marks one.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderKind {
     /// `runs/NAME-1`, `runs/NAME-2`, ...
     pub name: &'static str,
-    /// The file that tells it from any other folder; the last to go.
+    /// The file that marks a run folder. It is removed last.
     pub mark: &'static str,
-    /// How it is continued, for the message; empty if it cannot be.
+    /// The flag that continues a run, for the message; empty if there is none.
     pub resume: &'static str,
 }
 
@@ -30,25 +31,25 @@ pub const ROBUST: FolderKind = FolderKind { name: "robust", ..FAIR };
 /// Attacks.
 pub const ATTACK: FolderKind = FolderKind { name: "attack", mark: "results.json", resume: "" };
 
-/// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one. It is
-/// locked before anything in it is looked at.
+/// A new run folder, locked: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one.
 pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<(PathBuf, RunLock)> {
-    let make = |path: &Path| {
-        fs::create_dir_all(path)
-            .map_err(|e| anyhow!("cannot make the folder {}: {}", files::name(path), files::plain(&e)))
-    };
+    let make = |path: &Path| fs::create_dir_all(path).map_err(|e| not_made(path, &e));
     if let Some(path) = named {
         make(path)?;
         let lock = RunLock::take(path)?;
-        sweep(path);
+        remove_partial_files(path);
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let taken = entries.filter(|entry| entry.file_name() != lock::FILE).count() > 0;
+        let taken = entries.filter(|e| e.file_name() != lock::FILE && e.file_name() != manifest::FILE).count() > 0;
         if taken && !force {
             let resume = match kind.resume {
                 "" => String::new(),
                 flag => format!("continue it with {flag} {}, ", path.display()),
             };
-            bail!("{} is not empty; {resume}overwrite it with --force, or name another folder", files::name(path));
+            refuse!(
+                Folder,
+                "{} is not empty; {resume}overwrite it with --force, or name another folder",
+                files::name(path)
+            );
         }
         if taken {
             clear(path, kind)?;
@@ -61,34 +62,22 @@ pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<(PathB
         match fs::create_dir(&path) {
             Ok(()) => return RunLock::take(&path).map(|lock| (path, lock)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => bail!("cannot make the folder {}: {}", files::name(&path), files::plain(&e)),
+            Err(e) => return Err(not_made(&path, &e)),
         }
     }
-    bail!("there are 100,000 runs in `runs`; clear some away")
+    refuse!(Folder, "there are 100,000 runs in `runs`; remove some")
 }
 
-/// Before anything is trained, so that even a run killed in its first second can be continued.
-pub fn begin(folder: &Path, config: &str) -> Result<()> {
-    files::replace(&folder.join(CONFIG), config.as_bytes())?;
-    machine::save(folder)
+/// The error of a folder that cannot be made.
+pub(crate) fn not_made(folder: &Path, error: &io::Error) -> Error {
+    error!(Folder, "cannot make the folder {}: {}", files::name(folder), files::plain(error))
 }
 
-/// The configuration of a run that goes on, and the lock of its folder.
-pub fn resumed<C>(folder: &Path, open: impl Fn(&Path) -> Result<C>) -> Result<(C, RunLock)> {
-    let path = folder.join(CONFIG);
-    if !path.is_file() {
-        bail!("{} is no run: it has no {CONFIG}", files::name(folder));
-    }
-    let lock = RunLock::take(folder)?;
-    sweep(folder);
-    Ok((open(&path)?, lock))
-}
-
-/// Removes what a killed process left half written. What cannot be removed stays, and harms nothing.
-pub(super) fn sweep(folder: &Path) {
+/// Removes the partial files of a killed process. A file that cannot be removed does no harm.
+pub(super) fn remove_partial_files(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // `checkpoint.next.safetensors.4711-2.part`, as files that are replaced whole are called on the way.
+        // Such as `checkpoint.next.safetensors.4711-2.part`.
         let numbers = |text: &str| text.split('-').count() == 2 && text.split('-').all(|n| n.parse::<u64>().is_ok());
         if name.strip_suffix(".part").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, id)| numbers(id)) {
             let _ = fs::remove_file(entry.path());
@@ -96,10 +85,11 @@ pub(super) fn sweep(folder: &Path) {
     }
 }
 
-/// Removes what a run left, and nothing else; a folder that is no run is refused.
+/// Removes the files of a run and no others. A folder that is no run is refused.
 fn clear(folder: &Path, kind: FolderKind) -> Result<()> {
     if !folder.join(kind.mark).is_file() {
-        bail!(
+        refuse!(
+            Folder,
             "{} is no run of `standoff {}`: it has no {}, and --force overwrites those only",
             files::name(folder),
             kind.name,
@@ -111,17 +101,18 @@ fn clear(folder: &Path, kind: FolderKind) -> Result<()> {
         let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.rsplit_once("-seed-").is_some_and(|(_, seed)| seed.parse::<u64>().is_ok()) {
             wipe(&part, kind.mark)?;
-            // What somebody else put there keeps it.
+            // A folder with other files is kept.
             let _ = fs::remove_dir(&part);
         }
     }
     wipe(folder, kind.mark)
 }
 
-/// Removes the files of a run. The mark goes last: as long as it is there the folder is a run.
+/// Removes the files of a run. The mark is removed last, so that an interrupted removal can be repeated.
 fn wipe(folder: &Path, mark: &str) -> Result<()> {
-    const FILES: [&str; 12] = [
+    const FILES: [&str; 13] = [
         CONFIG,
+        manifest::FILE,
         machine::FILE,
         "results.json",
         "results.csv",
@@ -134,7 +125,7 @@ fn wipe(folder: &Path, mark: &str) -> Result<()> {
         "images.csv",
         "pictures.png",
     ];
-    // Of these there are several, with endings of their own.
+    // Beginnings of names that have several endings.
     const BEGINNINGS: [&str; 3] = ["checkpoint.", "events.out.tfevents.", "adversarial"];
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let own = |name: &str| FILES.contains(&name) || BEGINNINGS.iter().any(|own| name.starts_with(own));
@@ -142,7 +133,8 @@ fn wipe(folder: &Path, mark: &str) -> Result<()> {
     found.retain(|path| path.is_file());
     found.sort_by_key(|path| path.ends_with(mark));
     for path in found {
-        fs::remove_file(&path).map_err(|e| anyhow!("cannot remove {}: {}", files::name(&path), files::plain(&e)))?;
+        fs::remove_file(&path)
+            .map_err(|e| error!(Folder, "cannot remove {}: {}", files::name(&path), files::plain(&e)))?;
     }
     Ok(())
 }
@@ -159,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn force_clears_a_run_away_and_leaves_what_is_not_of_it() {
+    fn force_removes_a_run_and_keeps_other_files() {
         let place = tempfile::tempdir().expect("a folder");
         let run = place.path().join("run");
         fs::create_dir_all(run.join("minmax-seed-3")).expect("made");
@@ -188,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_half_written_goes_and_nothing_else_does() {
+    fn partial_files_of_a_killed_process_are_removed_and_no_others() {
         let place = tempfile::tempdir().expect("a folder");
         let half = ["config.toml.812-0.part", "checkpoint.next.safetensors.7-12.part"];
         let other = ["a.part", "chapter.2.part", "x.1-2-3.part"];
         half.iter().chain(&other).for_each(|name| fs::write(place.path().join(name), "x").expect("written"));
-        sweep(place.path());
+        remove_partial_files(place.path());
         assert_eq!(left(place.path()), other);
         // A folder in which a run was killed before it had a configuration is as good as new.
         other.iter().for_each(|name| fs::remove_file(place.path().join(name)).expect("removed"));

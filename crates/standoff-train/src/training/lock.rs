@@ -5,14 +5,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, anyhow, bail};
+use crate::error::{Error, Result, error};
 
 use crate::files;
 
 /// The locked file in a run folder; it names the process that holds the lock. It may remain after a kill, without a lock on it.
 pub const FILE: &str = ".standoff.lock";
 
-/// The right of this process to write into a run folder, until it is dropped.
+/// The lock of a run folder, held until it is dropped.
 #[derive(Debug)]
 pub struct RunLock {
     path: PathBuf,
@@ -24,7 +24,7 @@ impl RunLock {
     /// Locks a folder that exists; refused while another process holds the lock.
     pub fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        let refused = |e: &io::Error| anyhow!("cannot lock {}: {}", files::name(folder), files::plain(e));
+        let refused = |e: &io::Error| error!(File, "cannot lock {}: {}", files::name(folder), files::plain(e));
         loop {
             let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
             let mut file = options.map_err(|e| refused(&e))?;
@@ -33,7 +33,7 @@ impl RunLock {
                 Ok(()) if !is_current(&file, &path) => continue,
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    bail!("{} is in use by {}; wait until it ends, or stop it", files::name(folder), holder(&mut file))
+                    return Err(Error::InUse { folder: files::name(folder), holder: holder(&mut file) });
                 }
                 // Some network drives have no locks. Training there is allowed, as before there were locks.
                 Err(TryLockError::Error(e)) if is_unsupported(&e) => {}
@@ -55,7 +55,7 @@ impl Drop for RunLock {
     }
 }
 
-/// Whether the path still leads to this file.
+/// True if the path still leads to this file.
 #[cfg(unix)]
 fn is_current(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -69,7 +69,7 @@ fn is_current(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Whether the file system has no locks; Linux reports 37 (ENOLCK) where a network drive lacks its lock service.
+/// True if the file system has no locks; Linux reports 37 (ENOLCK) where a network drive lacks its lock service.
 fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || (cfg!(target_os = "linux") && error.raw_os_error() == Some(37))
 }
@@ -77,7 +77,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 /// The holder as its lock file names it.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
-    // A file that cannot be read (Windows locks reading too) or was not written yet names nobody.
+    // The file cannot be read (Windows locks reading too) or is not written yet.
     let read = file.take(256).read_to_string(&mut text);
     match read {
         Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),

@@ -1,13 +1,13 @@
-//! One run: steps until the schedule is complete, measured at a cadence, saved as it goes, continued where it was left.
+//! One run: steps until the schedule is complete, with measurements and checkpoints.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::document::DocumentFormat;
+use crate::error::{At, Diverged, Error, Result, error, refuse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use standoff::{Game, StopReason, Training};
@@ -18,48 +18,49 @@ use super::control::{Control, Gauge, held};
 use super::curve::Curve;
 use super::folder;
 use super::log::Log;
+use super::measurement::Measurement;
 use crate::files;
 
-/// What is trained: how it is measured on the way, and judged at the end.
+/// A training: its game, its measurements and its result.
 pub trait Trainable {
     /// The game that is played.
     type Game: Game<Real = f32>;
-    /// A line of `metrics.jsonl`.
-    type Metrics: Serialize;
-    /// What a finished run leaves behind.
+    /// The result of a finished run.
     type Outcome: Serialize + DeserializeOwned;
+    /// The format of the file that holds the outcome.
+    const FORMAT: DocumentFormat;
 
-    /// What the run is called, as its folder is.
+    /// The name of the run.
     fn name(&self) -> String;
 
-    /// Measures where the training is; `seconds` is its clock.
-    fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Self::Metrics>;
+    /// Measures the training; `seconds` is its clock.
+    fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Measurement>;
 
     /// The losses that the last step computed, for the curve.
     fn losses(&self, training: &Training<'_, Self::Game>, out: &mut Vec<f64>);
 
-    /// What those losses are called.
+    /// The names of those losses.
     fn loss_names(&self) -> Vec<String>;
 
-    /// The key figures of a measurement in a few words, for who watches.
-    fn figures(&self, line: &Self::Metrics) -> String;
+    /// The key figures of a measurement as text, for progress.
+    fn figures(&self, line: &Measurement) -> String;
 
-    /// Why the game's numbers are not finite.
+    /// The first number of the game that is not finite.
     fn fault(&self, game: &Self::Game) -> Option<String>;
 
-    /// The trained model, and what is to be said of it. The last line measured is of the end.
+    /// The trained model and the result. The last measurement is of the end.
     fn finish(
         &mut self,
         training: &Training<'_, Self::Game>,
-        last: &Self::Metrics,
+        last: &Measurement,
         end: &End<'_>,
     ) -> Result<(Weights, Self::Outcome)>;
 }
 
-/// What a run knows of itself at its end.
+/// The end of a run.
 #[derive(Debug)]
 pub struct End<'a> {
-    /// How long it took, in all processes.
+    /// The time it took, in all processes.
     pub seconds: f64,
     /// The losses by epoch.
     pub curve: &'a Curve,
@@ -76,31 +77,7 @@ pub struct Finished<M, O> {
     pub outcome: O,
 }
 
-/// A run that ended because its numbers are not finite any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diverged {
-    /// The name of the run.
-    pub name: String,
-    /// The step.
-    pub step: u64,
-    /// Why the game's numbers are not finite, if it knows.
-    pub why: Option<String>,
-}
-
-impl fmt::Display for Diverged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, step, why } = self;
-        write!(f, "{name} diverged at step {step}")?;
-        if let Some(why) = why {
-            write!(f, ": {why}")?;
-        }
-        f.write_str("; a smaller --lr may help, and so may --scale unit")
-    }
-}
-
-impl std::error::Error for Diverged {}
-
-/// How a run is paced and where it is kept.
+/// The length of a run, its measurements and its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
     /// Its folder; none for a run in memory, which leaves no files and cannot be continued.
@@ -111,7 +88,7 @@ pub struct Pace {
     pub cadence: u64,
     /// Steps in an epoch.
     pub epoch: u64,
-    /// How the file with its result is called.
+    /// The name of the file with its result.
     pub result: &'static str,
 }
 
@@ -120,15 +97,27 @@ const CHECKPOINT: &str = "checkpoint.safetensors";
 pub const CURVE: &str = "epochs.csv";
 const MODEL: &str = "model.safetensors";
 
-/// The result of a run that has finished before; its steps count as made.
-pub fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
+/// The result of a run that is finished; its steps count as made.
+fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
     let Some(folder) = &pace.folder else { return Ok(None) };
-    fs::create_dir_all(folder).map_err(|e| anyhow!("cannot make {}: {}", files::name(folder), files::plain(&e)))?;
+    fs::create_dir_all(folder).map_err(|e| folder::not_made(folder, &e))?;
     let found = result(&folder.join(pace.result))?;
     if found.is_some() {
         control.steps.fetch_add(pace.steps, Ordering::Relaxed);
     }
     Ok(found)
+}
+
+/// Trains in the folder of the pace, or returns the result that is there already. `None` when interrupted.
+pub fn run_or_find<M, T: DeserializeOwned>(
+    pace: Pace,
+    control: &Control,
+    train: impl FnOnce(Pace) -> Result<Option<Finished<M, T>>>,
+) -> Result<Option<T>> {
+    if let Some(result) = finished(&pace, control)? {
+        return Ok(Some(result));
+    }
+    Ok(train(pace)?.map(|run| run.outcome))
 }
 
 /// The result in a file; nothing where there is none yet.
@@ -138,10 +127,10 @@ pub fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
     let text = files::text(path, "a result")?;
     let damaged = || format!("{} is damaged; delete it to run again", files::name(path));
-    serde_json::from_str(&text).map(Some).with_context(damaged)
+    serde_json::from_str(&text).map(Some).at(damaged)
 }
 
-/// A training, its trainable, and everything that is kept of it.
+/// A training with its log and its checkpoints.
 pub struct Run<'g, S: Trainable> {
     training: Training<'g, S::Game>,
     trainable: S,
@@ -155,7 +144,7 @@ pub struct Run<'g, S: Trainable> {
 }
 
 impl<'g, S: Trainable> Run<'g, S> {
-    /// Begins, or goes on from the checkpoint in the folder.
+    /// Begins, or continues from the checkpoint in the folder.
     pub fn open(training: Training<'g, S::Game>, trainable: S, pace: Pace, control: &Control) -> Result<Self> {
         let (mut curve, mut training) = (Curve::new(pace.epoch), training);
         let (log, before) = match &pace.folder {
@@ -181,7 +170,7 @@ impl<'g, S: Trainable> Run<'g, S> {
     }
 
     /// Trains to the end. `None` when interrupted.
-    pub fn go(mut self, control: &Control) -> Result<Option<Finished<S::Metrics, S::Outcome>>> {
+    pub fn go(mut self, control: &Control) -> Result<Option<Finished<Measurement, S::Outcome>>> {
         control.steps.fetch_add(self.training.steps(), Ordering::Relaxed);
         let mut saved = Instant::now();
         let (mut last, mut losses) = (None, Vec::new());
@@ -206,7 +195,7 @@ impl<'g, S: Trainable> Run<'g, S> {
                 }
                 Err(StopReason::Completed) => break,
                 Err(StopReason::NonFinite) => return Err(self.diverged()),
-                Err(reason) => bail!("{} ended early: {reason:?}", self.trainable.name()),
+                Err(reason) => refuse!(EndedEarly, "{} ended early: {reason:?}", self.trainable.name()),
             };
             losses.clear();
             self.trainable.losses(&self.training, &mut losses);
@@ -219,7 +208,7 @@ impl<'g, S: Trainable> Run<'g, S> {
         self.finish(line).map(Some)
     }
 
-    fn measure(&mut self) -> Result<S::Metrics> {
+    fn measure(&mut self) -> Result<Measurement> {
         let (step, seconds) = (self.training.steps(), self.seconds());
         let line = self.trainable.measure(&mut self.training, seconds);
         let line =
@@ -233,7 +222,7 @@ impl<'g, S: Trainable> Run<'g, S> {
         Ok(line)
     }
 
-    fn diverged(&self) -> anyhow::Error {
+    fn diverged(&self) -> Error {
         let why = self.trainable.fault(self.training.game());
         Diverged { name: self.trainable.name(), step: self.training.steps(), why }.into()
     }
@@ -248,30 +237,30 @@ impl<'g, S: Trainable> Run<'g, S> {
         state.save(&folder.join(CHECKPOINT))
     }
 
-    /// Judges, and writes the model, the losses and the result, which comes last: who finds it finds everything.
-    fn finish(mut self, metrics: S::Metrics) -> Result<Finished<S::Metrics, S::Outcome>> {
+    /// Writes the model, the losses and the result. The result comes last: where it exists, the other files do too.
+    fn finish(mut self, metrics: Measurement) -> Result<Finished<Measurement, S::Outcome>> {
         let end = End { seconds: self.seconds(), curve: &self.curve };
         let (weights, outcome) = self.trainable.finish(&self.training, &metrics, &end)?;
         if let Some(folder) = &self.pace.folder {
             weights.save(&folder.join(MODEL))?;
             files::replace(&folder.join(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
-            let text = serde_json::to_string_pretty(&outcome)? + "\n";
+            let text = serde_json::to_string_pretty(&S::FORMAT.stamp(serde_json::to_value(&outcome)?))? + "\n";
             files::replace(&folder.join(self.pace.result), text.as_bytes())?;
-            // The result is safe; the way there is not needed any more.
+            // With the result, the checkpoint is no longer needed.
             checkpoint::remove(&folder.join(CHECKPOINT));
         }
         Ok(Finished { weights, metrics, outcome })
     }
 }
 
-/// Puts a training back to where the checkpoint in its folder has it, if there is one: its log, and the seconds spent before.
+/// Restores a training from the checkpoint in its folder, if there is one. Returns its log and the seconds spent before.
 fn restore<G: Game<Real = f32>>(
     folder: &Path,
     training: &mut Training<'_, G>,
     curve: &mut Curve,
     control: &Control,
 ) -> Result<(Log, f64)> {
-    folder::sweep(folder);
+    folder::remove_partial_files(folder);
     let found = Checkpoint::latest(&folder.join(CHECKPOINT))?;
     let (mut metrics, mut before) = ("", 0.0);
     if let Some((state, warning)) = &found {
@@ -279,7 +268,7 @@ fn restore<G: Game<Real = f32>>(
         training.visit(&mut restorer);
         restorer.finish()?;
         curve.restore(state).ok_or_else(|| {
-            anyhow!("the checkpoint in {} has no losses; it is of another version", files::name(folder))
+            error!(Checkpoint, "the checkpoint in {} has no losses; it is of another version", files::name(folder))
         })?;
         before = state.get("seconds").and_then(|s| s.parse().ok()).unwrap_or(0.0);
         metrics = state.get("metrics").unwrap_or_default();

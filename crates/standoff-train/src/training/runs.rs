@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use crate::error::Result;
 
 use super::Control;
 use super::control::held;
@@ -14,7 +14,7 @@ use super::observe::{Observer, Progress};
 /// Between two reports to the observer.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Runs to be made: how many, of how many steps each, on how many threads (0 for all).
+/// The number of runs, their steps and the threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Runs.
@@ -98,7 +98,7 @@ pub fn run_all<T: Send>(
     Ok((!interrupted && results.len() == load.runs).then_some(results))
 }
 
-/// Counts a worker as gone, also one that panics, and wakes the watcher.
+/// Counts a worker as ended, also one that panics, and wakes the watcher.
 struct Leave<'a> {
     working: &'a AtomicUsize,
     watcher: &'a Thread,
@@ -115,6 +115,8 @@ impl Drop for Leave<'_> {
 mod tests {
     use super::*;
     use std::sync::Arc;
+
+    use crate::error::Error;
 
     /// Keeps what it is shown.
     #[derive(Default)]
@@ -161,7 +163,7 @@ mod tests {
     fn a_run_that_fails_ends_all_and_is_the_error() {
         let control = Control::new(Arc::default());
         let load = Load { runs: 100, steps: 1, threads: 2 };
-        let one = |i: usize, _| if i == 3 { anyhow::bail!("run 3") } else { Ok(Some(i)) };
+        let one = |i: usize, _| if i == 3 { Err(Error::EndedEarly("run 3".into())) } else { Ok(Some(i)) };
         let error = run_all(load, &control, &mut (), one).expect_err("run 3 fails");
         assert_eq!(error.to_string(), "run 3");
         assert!(control.ends());

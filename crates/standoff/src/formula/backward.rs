@@ -1,5 +1,5 @@
-//! The derivative of each operation: given the adjoint of its result, what its operands receive. Adjoints are added to,
-//! because one value may be used in many places.
+//! Derivatives of the operations: adds to the adjoints of the operands, given the adjoint of the result. Adjoints are
+//! accumulated because one value may be used in many places.
 
 use super::forward::{PART, exp_sum, largest, sigmoid};
 use super::op::{Binary, Op, Reduce, Unary, View};
@@ -7,18 +7,18 @@ use super::product::{self, Work};
 use crate::ops::sum_of;
 use crate::threads::Team;
 
-/// What the forward pass saw and made.
+/// Operands, result and adjoint of one operation.
 pub(super) struct ForwardValues<'v> {
     pub(super) a: &'v [f64],
     pub(super) b: &'v [f64],
     pub(super) out: &'v [f64],
     /// The adjoint of the result.
     pub(super) g: &'v [f64],
-    /// Whether the adjoint of the operand has not been written to: then it counts as 0.
+    /// True if the adjoint of the operand has not been written yet; it then counts as 0.
     pub(super) first: bool,
 }
 
-/// Adds to `into`, the adjoint of the first (or second) operand, what flows back from the adjoint of the result.
+/// Adds to `into`, the adjoint of the first (or second) operand, the contribution of the adjoint of the result.
 pub(super) fn pull(op: Op, second: bool, seen: &ForwardValues<'_>, into: &mut [f64], work: &mut Work<'_>) {
     let team = work.team.if_worth(into.len() >= op.worth_sharing());
     let overwrites = match op {
@@ -42,7 +42,7 @@ pub(super) fn pull(op: Op, second: bool, seen: &ForwardValues<'_>, into: &mut [f
     }
 }
 
-/// `into_i += g_i f'(a_i)`, where f' may use the value already computed.
+/// `into_i += g_i f'(a_i)`, where f' may use the computed value.
 fn each(f: Unary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team) {
     match f {
         Unary::Neg => along(seen, into, team, |_, _| -1.0),
@@ -53,7 +53,7 @@ fn each(f: Unary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team) {
         Unary::Log => along(seen, into, team, |v, _| 1.0 / v),
         Unary::Sqrt => along(seen, into, team, |_, s| 0.5 / s),
         Unary::Abs => along(seen, into, team, |v, _| step(v, 0.0, -1.0, 0.0)),
-        // From the argument: 1 - t and 1 - s have no digits left where tanh and sigmoid are close to 1.
+        // From the argument, because 1 - t and 1 - s lose all digits where tanh and sigmoid are close to 1.
         Unary::Tanh => along(seen, into, team, |v, _| 4.0 * sigmoid_slope(2.0 * v)),
         Unary::Sigmoid => along(seen, into, team, |v, _| sigmoid_slope(v)),
         Unary::Softplus => along(seen, into, team, |v, _| sigmoid(v)),
@@ -72,7 +72,7 @@ fn pair_first(f: Binary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team)
         Binary::Add | Binary::Sub => spread(seen, into, team, |_| 1.0),
         Binary::Mul => both(seen, into, team, |_, b| b),
         Binary::Div => both(seen, into, team, |_, b| 1.0 / b),
-        // b = 0 apart: a^0 is flat even at a = 0, where a^-1 is infinite.
+        // b = 0 is separate: a^0 is constant even at a = 0, where a^-1 is infinite.
         Binary::Pow => both(seen, into, team, |a, b| if b == 0.0 { 0.0 } else { b * a.powf(b - 1.0) }),
         Binary::Max => both(seen, into, team, |a, b| step(a, b, 0.0, 1.0)),
         Binary::Min => both(seen, into, team, |a, b| step(b, a, 0.0, 1.0)),
@@ -85,7 +85,7 @@ fn pair_second(f: Binary, seen: &ForwardValues<'_>, into: &mut [f64], team: Team
         Binary::Sub => spread(seen, into, team, |_| -1.0),
         Binary::Mul => both(seen, into, team, |a, _| a),
         Binary::Div => both(seen, into, team, |a, b| -(a / b) / b),
-        // a^b log a tends to 0 with a when b > 0.
+        // a^b log a tends to 0 with a if b > 0.
         Binary::Pow => both(seen, into, team, |a, b| if a == 0.0 && b > 0.0 { 0.0 } else { a.powf(b) * a.ln() }),
         Binary::Max => both(seen, into, team, |a, b| step(b, a, 0.0, 0.0)),
         Binary::Min => both(seen, into, team, |a, b| step(a, b, 0.0, 0.0)),
@@ -98,16 +98,18 @@ fn fold(f: Reduce, seen: &ForwardValues<'_>, into: &mut [f64], work: &mut Work<'
     match f {
         Reduce::Sum => change(seen.first, into, team, |_, o| o + g),
         Reduce::Mean => change(seen.first, into, team, |_, o| o + g / a.len() as f64),
-        // At 0 every vector of length at most 1 is a subgradient; 0 is the neutral one.
+        // At 0 every vector of length at most 1 is a subgradient; use 0.
         Reduce::Norm if out == 0.0 => {}
         Reduce::Norm => change(false, into, team, |i, o| o + g / out * a[i]),
-        // The first of several equal extremes receives everything: a subgradient. No extreme at all: a NaN among them.
+        // The first of several equal extremes receives everything: a subgradient. If none is found, there is a NaN
+        // among them.
         Reduce::Max | Reduce::Min => match a.iter().position(|v| *v == out) {
             Some(i) => into[i] += g,
             None => into[0] = f64::NAN,
         },
         Reduce::LogSumExp => {
-            // exp(v - top) / sum exp(v - top): the difference to the largest entry keeps its digits, that to the result may not.
+            // exp(v - top) / sum exp(v - top): the difference to the largest entry keeps its digits; that to the result
+            // may not.
             let top = largest(a);
             let total = exp_sum(a, top, work);
             change(seen.first, into, team, |i, o| o + g * ((a[i] - top).exp() / total));
@@ -130,7 +132,7 @@ fn scatter(view: View, g: &[f64], into: &mut [f64]) {
     }
 }
 
-/// 1 above `edge`, `below` below it, `on` it; NaN for NaN.
+/// 1 above `edge`, `below` below it, `on` at it; NaN for NaN.
 fn step(v: f64, edge: f64, below: f64, on: f64) -> f64 {
     if v > edge {
         1.0
@@ -143,7 +145,7 @@ fn step(v: f64, edge: f64, below: f64, on: f64) -> f64 {
     }
 }
 
-/// `into_i = f(i, into_i)`, or `f(i, 0)` for the first that writes there.
+/// `into_i = f(i, into_i)`, or `f(i, 0)` if nothing was written there before.
 #[inline(always)]
 fn change(first: bool, into: &mut [f64], team: Team, f: impl Fn(usize, f64) -> f64 + Sync) {
     team.parts(into, PART, &|start, into| {
@@ -155,7 +157,7 @@ fn change(first: bool, into: &mut [f64], team: Team, f: impl Fn(usize, f64) -> f
     });
 }
 
-/// `into_i += g_i d(i)`; a scalar operand that met every entry receives the sum.
+/// `into_i += g_i d(i)`; a scalar operand that was broadcast receives the sum.
 #[inline(always)]
 fn spread(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(usize) -> f64 + Sync) {
     let g = seen.g;
@@ -166,14 +168,14 @@ fn spread(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(usi
     }
 }
 
-/// [`spread`] with a derivative in terms of the operand and the result.
+/// [`spread`] with a derivative that depends on the operand and the result.
 #[inline(always)]
 fn along(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(f64, f64) -> f64 + Sync) {
     let (a, out) = (&seen.a[..seen.g.len()], &seen.out[..seen.g.len()]);
     spread(seen, into, team, |i| d(a[i], out[i]));
 }
 
-/// [`spread`] with a derivative in terms of both operands.
+/// [`spread`] with a derivative that depends on both operands.
 #[inline(always)]
 fn both(seen: &ForwardValues<'_>, into: &mut [f64], team: Team, d: impl Fn(f64, f64) -> f64 + Sync) {
     let (a, b, g) = (seen.a, seen.b, seen.g);

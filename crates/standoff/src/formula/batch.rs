@@ -1,10 +1,11 @@
-//! Mini-batches of a game file: rows of some data arrays are drawn, and the gradient in x is that of the objective on these rows.
+//! Mini-batches of a game file: rows of some data arrays are drawn, and the gradient in x is that of the objective on
+//! these rows.
 //!
-//! The gradient of a batch has the right mean if the rows enter the objective through `mean` alone and the rest is linear in that mean.
-//! [`check`] follows the graph from the arrays: a value has one entry per row (made of this row alone), or is an estimate (a mean over
-//! rows, or linear in one), or does not depend on the rows at all. Everything else is refused.
+//! The gradient of a batch is unbiased if the rows enter the objective only through `mean` and the rest is linear in
+//! that mean. [`check`] follows the graph from the arrays: a value has one entry per row (computed from this row only),
+//! or is an estimate (a mean over rows, or linear in one), or does not depend on the rows. Everything else is refused.
 //!
-//! In the tape of a batch the drawn rows are further entries of x, so that a new batch is a new x.
+//! In the tape of a batch the drawn rows are additional entries of x, so a new batch is a new x.
 
 use std::sync::Arc;
 
@@ -15,21 +16,21 @@ use super::shape::Shape;
 use super::tape::{self, Tape};
 use crate::random::Xoshiro;
 
-/// Streams of a seed below this number belong to others.
+/// Streams of a seed below this number are used elsewhere.
 const FIRST_STREAM: u64 = 16;
 
-/// How a value depends on the rows.
+/// Dependence of a value on the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowKind {
-    /// Not at all.
+    /// Independent of the rows.
     Plain,
-    /// Entry (or row) i depends on row i alone.
+    /// Entry (or row) i depends only on row i.
     Rows,
     /// Linear in means over rows.
     Estimate,
 }
 
-/// Whether the mean of the objective over all batches is the objective itself, as far as its form shows; else what is in the way.
+/// Checks that the mean of the objective over all batches is the objective itself; otherwise returns the reason.
 pub(super) fn check(graph: &Graph, root: Id, data: &[Id]) -> Result<(), String> {
     let needed = tape::needed(graph, root);
     let mut kinds = vec![RowKind::Plain; graph.nodes.len()];
@@ -44,22 +45,18 @@ pub(super) fn check(graph: &Graph, root: Id, data: &[Id]) -> Result<(), String> 
     }
     match kinds[root.index()] {
         RowKind::Estimate => Ok(()),
-        _ => {
-            Err("the objective does not take a mean over the rows that a batch draws; name other arrays in `over`"
-                .into())
-        }
+        _ => Err("the objective has no mean over the rows of a batch; name other arrays in `over`".into()),
     }
 }
 
 fn kind(op: Op, [a, b]: [RowKind; 2], [shape_a, shape_b]: [Shape; 2]) -> Result<RowKind, String> {
     use RowKind::{Estimate, Plain, Rows};
-    let curved =
-        || Err("a mean over rows enters the objective other than linearly: then a batch has the wrong mean".into());
-    let mixed =
-        || Err("values of single rows meet a vector that has no rows, or a mean over rows; only numbers may".into());
-    let summed = || {
-        Err("rows are added up other than by `mean`; write `N*mean(u*v)` for a sum over N rows or for `u @ v`".into())
+    let curved = || Err("the objective is not linear in a mean over rows, so the gradient of a batch is biased".into());
+    let mixed = || {
+        Err("values of single rows are combined with a vector without rows, or with a mean over rows; only numbers are allowed".into())
     };
+    let summed =
+        || Err("rows are summed without `mean`; write `N*mean(u*v)` for a sum over N rows or for `u @ v`".into());
     match (op, a, b) {
         (_, Plain, Plain) => Ok(Plain),
         (Op::Each(Unary::Neg) | Op::Fold(Reduce::Sum | Reduce::Mean) | Op::View(_), Estimate, _) => Ok(Estimate),
@@ -68,7 +65,7 @@ fn kind(op: Op, [a, b]: [RowKind; 2], [shape_a, shape_b]: [Shape; 2]) -> Result<
         (Op::Fold(_), Rows, _) => summed(),
         (Op::View(view), Rows, _) => match shape_a {
             Shape::Matrix(rows, cols) if view.rows == rows && view.row_step == cols && view.start < cols => Ok(Rows),
-            _ => Err("an index or a transpose picks among the rows that a batch draws".into()),
+            _ => Err("an index or a transpose is applied to the rows of a batch".into()),
         },
         (Op::Pair(_), Rows, Rows) => Ok(Rows),
         (Op::Pair(_), Rows, Plain) if shape_b == Shape::Scalar => Ok(Rows),
@@ -84,7 +81,7 @@ fn kind(op: Op, [a, b]: [RowKind; 2], [shape_a, shape_b]: [Shape; 2]) -> Result<
     }
 }
 
-/// The shape of an array with another number of rows; `None` for a number, which has none.
+/// The shape of an array with another number of rows; `None` for a scalar.
 pub(super) fn with_rows(shape: Shape, rows: usize) -> Option<Shape> {
     match shape {
         Shape::Scalar => None,
@@ -101,27 +98,27 @@ pub(super) fn rows_of(shape: Shape) -> usize {
     }
 }
 
-/// What the file says of batches.
+/// The table `[batch]` of the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchRule {
     pub(super) size: usize,
     pub(super) seed: u64,
-    /// Whether the gradient in y and values come from the batch too.
+    /// True if the gradient in y and values come from the batch too.
     pub(super) both: bool,
 }
 
-/// The batch of a game, and whether it is used now.
+/// The batch of a game and its state.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     rule: BatchRule,
     tape: Tape,
     data: Arc<Vec<Array>>,
     rows: usize,
-    /// x, then the drawn rows of every array.
+    /// x, followed by the drawn rows of every array.
     inputs: Vec<f64>,
     gradient: Vec<f64>,
     x: usize,
-    /// The rows in their order, and the swaps that a draw makes.
+    /// The current order of the rows, and the swaps of a draw.
     order: Vec<usize>,
     swaps: Vec<usize>,
     step: Option<u64>,
@@ -149,17 +146,18 @@ impl Batch {
         }
     }
 
-    /// Whether the gradient in x is that of a batch now.
+    /// True if the gradient in x is currently that of a batch.
     pub(super) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Whether everything else is, too.
+    /// True if the gradient in y and values are too.
     pub(super) fn is_on_for_y(&self) -> bool {
         self.on && self.rule.both
     }
 
-    /// Batch number `step`: rows without repetition, a function of the seed and the step alone. Whether anything changed.
+    /// Draws batch number `step`: rows without repetition, a function of the seed and the step only. Returns true if
+    /// anything changed.
     pub(super) fn draw(&mut self, step: u64) -> bool {
         let changed = self.step != Some(step) || !self.on;
         if self.step != Some(step) {
@@ -170,7 +168,7 @@ impl Batch {
                 self.swaps[i] = j;
             }
             self.load();
-            // Back to the order of the file, so that the next draw starts from it.
+            // Restore the order of the file, so that the next draw starts from it.
             for i in (0..self.rule.size).rev() {
                 self.order.swap(i, self.swaps[i]);
             }
@@ -180,7 +178,7 @@ impl Batch {
         changed
     }
 
-    /// Copies the rows that are first in the order.
+    /// Copies the drawn rows.
     fn load(&mut self) {
         let mut at = self.x;
         for array in self.data.iter() {
@@ -192,7 +190,7 @@ impl Batch {
         }
     }
 
-    /// Back to all rows. Whether anything changed.
+    /// Switches back to all rows. Returns true if anything changed.
     pub(super) fn leave(&mut self) -> bool {
         std::mem::take(&mut self.on)
     }
@@ -201,7 +199,7 @@ impl Batch {
         self.inputs[..self.x].copy_from_slice(x);
     }
 
-    /// The x fixed last.
+    /// The last fixed x.
     pub(super) fn x(&self) -> &[f64] {
         &self.inputs[..self.x]
     }
@@ -278,7 +276,7 @@ mod tests {
         assert_eq!(gradients(&mut a), gradients(&mut b));
         let full = gradients(&mut game(TEXT));
         assert_ne!(gradients(&mut a)[..2], full[..2]);
-        // y and values are asked of all rows unless the file says otherwise.
+        // y and values use all rows unless the file says otherwise.
         assert_eq!(gradients(&mut a)[2], full[2]);
         assert!(a.whole() && !a.whole());
         assert_eq!(gradients(&mut a), full);

@@ -1,4 +1,5 @@
-//! Tables of numbers as text: a comma, a semicolon, a tab or blanks between the fields, perhaps one line of headings.
+//! Tables of numbers as text: fields separated by commas, semicolons, tabs or blanks, with an optional line of
+//! headings.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -6,7 +7,8 @@ use super::data::{Array, bounded, unreadable};
 use super::lexer::is_not_zero;
 use super::shape::Shape;
 
-/// Reads a whole file, a line at a time. As in NumPy's `loadtxt`, one row or one column is a vector and one number is a scalar.
+/// Reads a whole file line by line. As in NumPy's `loadtxt`, one row or one column is a vector and one number is a
+/// scalar.
 pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
     let mut lines = Lines { file: BufReader::new(file), line: Vec::new(), begin: 0, number: 0 };
     let (mut table, mut delimiter, mut first) = (CsvTable::default(), None, true);
@@ -28,7 +30,7 @@ pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
     Ok(Array::new(shape, table.values))
 }
 
-/// Equally long rows of numbers.
+/// Rows of numbers with equal lengths.
 #[derive(Default)]
 struct CsvTable {
     values: Vec<f64>,
@@ -57,11 +59,11 @@ impl CsvTable {
     }
 }
 
-/// The lines that hold something, one at a time.
+/// Reads the lines that contain data, one at a time.
 struct Lines<'f> {
     file: BufReader<&'f mut dyn Read>,
     line: Vec<u8>,
-    /// Bytes before the line.
+    /// Number of bytes before the line.
     begin: usize,
     number: usize,
 }
@@ -86,7 +88,7 @@ impl Lines<'_> {
     }
 }
 
-/// A line of text without blanks around it; nothing for a comment.
+/// A line of text without surrounding blanks; `None` for a comment.
 fn stripped(line: &[u8], number: usize) -> &str {
     let line = std::str::from_utf8(line).unwrap_or_default();
     let line = if number == 1 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
@@ -94,7 +96,7 @@ fn stripped(line: &[u8], number: usize) -> &str {
     if line.starts_with('#') { "" } else { line }
 }
 
-/// The fields of a line, without blanks and quotes around them; without a delimiter, blanks separate.
+/// The fields of a line, without surrounding blanks and quotes; without a delimiter, blanks separate.
 fn fields(line: &str, delimiter: Option<char>) -> impl Iterator<Item = &str> {
     line.split(move |c: char| delimiter.map_or(c.is_whitespace(), |d| c == d))
         .map(|field| field.trim().trim_matches('"'))

@@ -14,7 +14,7 @@ use super::{OpenedFile, csv, npy};
 use crate::Error;
 use crate::error::nearest;
 
-/// A block of numbers, row by row.
+/// An array of numbers, stored row by row.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Array {
     pub(super) shape: Shape,
@@ -26,12 +26,12 @@ impl Array {
         Self { shape, values: Arc::new(values) }
     }
 
-    /// The numbers, copied only if an entry of `[data]` keeps them too.
+    /// The numbers; copied only if an entry of `[data]` also uses them.
     pub(super) fn into_values(self) -> Vec<f64> {
         Arc::unwrap_or_clone(self.values)
     }
 
-    /// The first entry of that kind, and where it is.
+    /// The first entry of a kind, and its position.
     pub(super) fn first(&self, odd: impl Fn(f64) -> bool) -> Option<(String, f64)> {
         let at = self.values.iter().position(|v| odd(*v))?;
         let place = match self.shape {
@@ -46,11 +46,11 @@ impl Array {
 /// Opens a file named in the game.
 pub(super) type Open<'l> = dyn FnMut(&str) -> OpenedFile + 'l;
 
-/// Where numbers come from: written in place, in a file, or an entry of `[data]`.
+/// Source of numbers: written in place, in a file, or an entry of `[data]`.
 pub(super) struct Source<'l> {
     open: &'l mut Open<'l>,
     entries: BTreeMap<String, Array>,
-    /// Entries that a set or a start used.
+    /// Entries used by a set or a start.
     used: BTreeSet<String>,
 }
 
@@ -69,7 +69,7 @@ impl<'l> Source<'l> {
         Ok(())
     }
 
-    /// The entries of `[data]`, each with whether it was used so far.
+    /// The entries of `[data]`; for each, true if it was used so far.
     pub(super) fn into_entries(self) -> impl Iterator<Item = (String, Array, bool)> {
         let used = self.used;
         self.entries.into_iter().map(move |(name, array)| {
@@ -133,7 +133,7 @@ impl<'l> Source<'l> {
     }
 }
 
-/// A list of numbers, or of equally long rows.
+/// A list of numbers, or of rows of equal length.
 fn list(field: &Field<'_>) -> Result<Array, Error> {
     let DeValue::Array(items) = field.value else { return Err(field.mismatch("a list")) };
     if items.is_empty() {
@@ -162,7 +162,7 @@ fn list(field: &Field<'_>) -> Result<Array, Error> {
     Ok(Array::new(shape, values))
 }
 
-/// Reads until the buffer is full or the file ends; returns how many bytes there were.
+/// Reads until the buffer is full or the file ends; returns the number of bytes read.
 pub(super) fn fill(file: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, String> {
     let mut got = 0;
     while got < buffer.len() {
@@ -176,12 +176,12 @@ pub(super) fn fill(file: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, Stri
     Ok(got)
 }
 
-/// An error in the middle of a file.
+/// A read error in the middle of a file.
 pub(super) fn unreadable(error: &std::io::Error) -> String {
     format!("reading it failed: {error}")
 }
 
-/// Refuses a block too large to keep.
+/// Refuses an array that is too large.
 pub(super) fn bounded(rows: usize, cols: usize) -> Result<usize, String> {
     match rows.checked_mul(cols) {
         Some(0) => Err("it is empty; give at least one number".into()),

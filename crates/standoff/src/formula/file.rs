@@ -1,4 +1,4 @@
-//! A whole game file: its tables in order, to a game.
+//! Reads a whole game file, table by table, and builds the game.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub(super) fn read<'l>(text: &str, open: &'l mut Open<'l>) -> Result<FormulaGame
     })
 }
 
-/// The entries of a table that may be absent.
+/// The entries of an optional table.
 fn section<'d>(document: &Table<'d>, name: &str) -> Result<Vec<(&'d str, Field<'d>)>, Error> {
     match document.field(name) {
         Some(field) => Ok(field.table(&format!("a table: write [{name}] above its entries"))?.fields().collect()),
@@ -80,7 +80,7 @@ fn section<'d>(document: &Table<'d>, name: &str) -> Result<Vec<(&'d str, Field<'
     }
 }
 
-/// Every name means one thing, and none is taken by the language.
+/// Checks that every name is unique and not reserved by the language.
 fn check_names(document: &Table<'_>) -> Result<(), Error> {
     let mut taken: HashMap<&str, String> = HashMap::new();
     for table in ["min", "max", "data", "define"] {
@@ -155,7 +155,7 @@ fn expression(field: &Field<'_>, graph: &mut Graph, scope: &mut Scope) -> Result
     parser::parse(text, graph, scope).map_err(|fault| Error::Formula(fault.show(&field.path, text)))
 }
 
-/// The objective itself.
+/// The objective, which must be a scalar.
 fn scalar(field: &Field<'_>, graph: &mut Graph, scope: &mut Scope) -> Result<Id, Error> {
     let id = expression(field, graph, scope)?;
     match graph.shape(id) {
@@ -167,7 +167,7 @@ fn scalar(field: &Field<'_>, graph: &mut Graph, scope: &mut Scope) -> Result<Id,
     }
 }
 
-/// The table `[batch]`: which arrays' rows are drawn, how many, from which seed.
+/// The table `[batch]`: the arrays whose rows are drawn, the batch size and the seed.
 fn batch(document: &Table<'_>, arrays: &[(String, Array)], players: [&Player; 2]) -> Result<Option<Batch>, Error> {
     let Some(field) = document.field("batch") else { return Ok(None) };
     let table = field.table("a table, such as { over = [\"A\", \"b\"], size = 64 }")?;
@@ -177,7 +177,7 @@ fn batch(document: &Table<'_>, arrays: &[(String, Array)], players: [&Player; 2]
     let mut rows = None;
     for name in &names {
         let Some((_, array)) = arrays.iter().find(|(known, _)| known == name) else {
-            return Err(over.fault(format!("names `{}`, which is no entry of [data]", short(name))));
+            return Err(over.fault(format!("names `{}`, which is not an entry of [data]", short(name))));
         };
         let count = batch::rows_of(array.shape);
         if count == 0 || *rows.get_or_insert(count) != count {
@@ -209,7 +209,8 @@ fn batch(document: &Table<'_>, arrays: &[(String, Array)], players: [&Player; 2]
     Ok(Some(Batch::new(rule, tape, players[0].start.len(), drawn)))
 }
 
-/// The objective once more, with some rows of the arrays `names` as further entries of x; and where these are.
+/// Compiles the objective again, with some rows of the arrays `names` as additional entries of x; also returns their
+/// positions.
 fn objective_on_rows(
     document: &Table<'_>,
     arrays: &[(String, Array)],
@@ -245,7 +246,7 @@ fn objective_on_rows(
     Ok((graph, root, data))
 }
 
-/// What the user should know: kinks, and variables without effect.
+/// Notes for the user: kinks, and variables without effect.
 fn warnings(graph: &Graph, needed: &[bool], players: &[&Player]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(needed).filter(|(_, needed)| **needed) {

@@ -1,11 +1,11 @@
-//! The value of each operation, on flat slices. Outputs last; a wrong length panics, and no user can cause one.
+//! Values of the operations, on flat slices. Outputs come last; a wrong length panics, and no user can cause one.
 
 use super::op::{Binary, Op, Reduce, Unary, View};
 use super::product::{self, Work};
 use crate::ops::sum_of;
 use crate::threads::Team;
 
-/// Entries that a thread takes at a time.
+/// Number of entries that a thread processes at a time.
 pub(super) const PART: usize = 1 << 13;
 
 /// Writes `op(a, b)` into `out`; an operation with one operand ignores `b`.
@@ -102,12 +102,12 @@ fn softplus(v: f64) -> f64 {
     larger(v, 0.0) + (-v.abs()).exp().ln_1p()
 }
 
-/// The largest entry; NaN when any is.
+/// The largest entry; NaN if any entry is NaN.
 pub(super) fn largest(a: &[f64]) -> f64 {
     a[1..].iter().fold(a[0], |best, &v| larger(best, v))
 }
 
-/// The larger of two numbers; NaN when either is.
+/// The larger of two numbers; NaN if either is NaN.
 fn larger(a: f64, b: f64) -> f64 {
     if a >= b {
         a
@@ -118,7 +118,7 @@ fn larger(a: f64, b: f64) -> f64 {
     }
 }
 
-/// `sum_i exp(a_i - top)`; a long sum is taken in parts.
+/// `sum_i exp(a_i - top)`; a long sum is computed in parts.
 pub(super) fn exp_sum(a: &[f64], top: f64, work: &mut Work<'_>) -> f64 {
     let plain = |a: &[f64]| a.iter().map(|v| (v - top).exp()).sum::<f64>();
     let parts = parts_of_fold(a.len());
@@ -130,7 +130,7 @@ pub(super) fn exp_sum(a: &[f64], top: f64, work: &mut Work<'_>) -> f64 {
     slots[0]
 }
 
-/// Parts of a sum over `n` entries: one if it is short.
+/// Number of parts of a sum over `n` entries: one if it is short.
 pub(super) fn parts_of_fold(n: usize) -> usize {
     if n < 8 * PART { 1 } else { n.div_ceil(PART) }
 }

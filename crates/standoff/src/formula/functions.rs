@@ -14,7 +14,7 @@ pub(super) enum Function {
     Transpose,
 }
 
-/// Names with a fixed value.
+/// Names of constants and their values.
 pub(super) const CONSTANTS: [(&str, f64); 2] = [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 
 const FUNCTIONS: [(&str, Function); 27] = [
@@ -47,7 +47,7 @@ const FUNCTIONS: [(&str, Function); 27] = [
     ("minimum", Function::Extreme(Binary::Min, Reduce::Min)),
 ];
 
-/// What people of other habits write, and what it is called here.
+/// Names of functions in other languages, and their equivalents here.
 const ELSEWHERE: [(&str, &str); 12] = [
     ("ln", "log(...)"),
     ("arctan", "atan(...)"),
@@ -67,7 +67,7 @@ pub(super) fn find(name: &str) -> Option<Function> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, f)| *f)
 }
 
-/// The value of `pi` and `e`.
+/// The value of `pi` or `e`.
 pub(super) fn constant(name: &str) -> Option<f64> {
     CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, v)| *v)
 }
@@ -76,16 +76,16 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
-/// How a function of another language is written here.
+/// The equivalent of a function of another language.
 pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, here)| *here)
 }
 
-/// The function applied; `name` is for messages.
+/// Applies a function; `name` is for messages.
 pub(super) fn call(graph: &mut Graph, name: &str, f: Function, args: &[Id]) -> Result<Id, String> {
     match (f, args) {
         (Function::Each(f), [a]) => graph.each(f, *a),
-        // The sum of a scalar is the scalar; its norm is not.
+        // The sum of a scalar is the scalar itself; its norm is not.
         (Function::Fold(Reduce::Sum | Reduce::Mean | Reduce::LogSumExp) | Function::Extreme(..), [a])
             if graph.shape(*a) == Shape::Scalar =>
         {

@@ -1,5 +1,5 @@
-//! The expression as a graph while it is being read: shapes checked, constants folded, equal subexpressions shared.
-//! Nodes are in topological order and there is no tree, so nothing here recurses, however long the expression.
+//! The graph of an expression while it is parsed: shapes are checked, constants folded, equal subexpressions shared.
+//! Nodes are in topological order, so nothing here recurses, however long the expression.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use super::shape::{Product, Shape};
 use crate::enclosure::{SMALL_PRODUCT, two_product, two_sum};
 use crate::threads::Team;
 
-/// Most numbers that an objective may keep: 800 MB.
+/// Limit of numbers that an objective may keep: 800 MB.
 pub(super) const MOST_NUMBERS: usize = 100_000_000;
 
-/// A node, by its position.
+/// A node, identified by its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Id(u32);
 
@@ -24,7 +24,7 @@ impl Id {
     }
 }
 
-/// Which players' variables a value depends on.
+/// The players on whose variables a value depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach(u8);
 
@@ -44,11 +44,11 @@ impl Reach {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
-    /// Numbers known now: that block of the graph's constants.
+    /// Known numbers: the index of a block of the graph's constants.
     Constant(usize),
     /// Entries of a player's vector, from this position.
     Variable(usize),
-    /// An operation; with one operand, both are the same.
+    /// An operation; for one operand, both entries are equal.
     Apply(Op, [Id; 2]),
 }
 
@@ -58,15 +58,15 @@ pub(super) struct Node {
     pub(super) shape: Shape,
     pub(super) reach: Reach,
     degree: u8,
-    /// The operation that made a constant with rounding errors; `None` for one that is known exactly.
+    /// The operation that computed a constant with rounding errors; `None` for an exact constant.
     pub(super) rounded: Option<(Op, [Id; 2])>,
 }
 
-/// The graph under construction. Errors are messages without a place: the parser knows the place.
+/// The graph under construction. Errors are messages without a position; the parser adds the position.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
-    /// A block of numbers per constant node. Shared, because sets may use the same data.
+    /// One block of numbers per constant node. Shared, because sets may use the same data.
     pub(super) constants: Vec<Arc<Vec<f64>>>,
     /// Lengths of x and y.
     pub(super) dims: [usize; 2],
@@ -84,12 +84,12 @@ impl Graph {
         self.node(id).shape
     }
 
-    /// Whether the value is at most affine in y.
+    /// True if the value is at most affine in y.
     pub(super) fn affine_in_y(&self, id: Id) -> bool {
         self.node(id).degree <= 1
     }
 
-    /// Whether the value is at most affine in x.
+    /// True if the value is at most affine in x.
     pub(super) fn affine_in_x(&self, id: Id) -> bool {
         let mut degrees: Vec<u8> = Vec::with_capacity(id.index() + 1);
         for node in &self.nodes[..=id.index()] {
@@ -102,7 +102,7 @@ impl Graph {
         degrees[id.index()] <= 1
     }
 
-    /// The next stretch of a player's vector.
+    /// Adds the next variable of a player's vector.
     pub(super) fn variable(&mut self, player: Reach, shape: Shape) -> Result<Id, String> {
         let side = usize::from(player == Reach::Y);
         let at = self.dims[side];
@@ -111,7 +111,7 @@ impl Graph {
         Ok(self.push(Node { kind: Kind::Variable(at), shape, reach: player, degree: side as u8, rounded: None }))
     }
 
-    /// Numbers known now, taken as they are.
+    /// Adds known numbers as a constant, unchanged.
     pub(super) fn constant(&mut self, shape: Shape, values: Arc<Vec<f64>>) -> Result<Id, String> {
         assert_eq!(shape.size(), values.len());
         self.reserve(values.len())?;
@@ -149,10 +149,10 @@ impl Graph {
         self.apply(Op::Pair(f), [a, b], shape)
     }
 
-    /// `a ^ b`. A whole constant exponent is exact, and right at and below 0; any other is `exp(b log a)`.
+    /// `a ^ b`. A whole constant exponent is exact, and correct at and below 0; any other is `exp(b log a)`.
     fn power(&mut self, a: Id, b: Id) -> Result<Id, String> {
         let shape = self.shape(a).broadcast(self.shape(b), "^")?;
-        // A sum that was rounded to a whole number is none.
+        // An exponent that was rounded to a whole number does not count as whole.
         let whole = self.number(b).filter(|c| c.fract() == 0.0 && c.abs() <= 1e9 && self.node(b).rounded.is_none());
         match whole.map(|c| c as i32) {
             Some(0) => self.constant(shape, Arc::new(vec![1.0; shape.size()])),
@@ -216,11 +216,11 @@ impl Graph {
 
     fn push(&mut self, node: Node) -> Id {
         self.nodes.push(node);
-        // Every node holds at least one number, so `reserve` keeps their count far below 2^32.
+        // Every node has at least one number, so `reserve` keeps the number of nodes far below 2^32.
         Id((self.nodes.len() - 1) as u32)
     }
 
-    /// Forgets the numbers of the constants that nothing keeps.
+    /// Drops the numbers of constants that nothing uses.
     pub(super) fn release(&mut self, keep: impl Fn(usize) -> bool) {
         for (_, node) in self.nodes.iter().enumerate().filter(|(i, _)| !keep(*i)) {
             if let Kind::Constant(at) = node.kind {
@@ -238,7 +238,7 @@ impl Graph {
     }
 }
 
-/// Whether an operation on exact constants gave its result without rounding, as far as that is easy to see.
+/// True if an operation on exact constants is exact, as far as that is easy to decide.
 fn folds_exactly(op: Op, a: &[f64], b: &[f64], out: &[f64]) -> bool {
     let each = |exact: &dyn Fn(f64, f64, f64) -> bool| {
         let at = |v: &[f64], i: usize| v[if v.len() == 1 { 0 } else { i }];
@@ -256,7 +256,7 @@ fn folds_exactly(op: Op, a: &[f64], b: &[f64], out: &[f64]) -> bool {
     }
 }
 
-/// Whether `a b = product` without rounding.
+/// True if `a b = product` without rounding.
 fn exact_product(a: f64, b: f64, product: f64) -> bool {
     let (p, rest) = two_product(a, b);
     p == product && rest == 0.0 && p.is_finite() && p.abs() >= SMALL_PRODUCT

@@ -3,22 +3,22 @@
 use super::op::View;
 use super::shape::Shape;
 
-/// What stands between the brackets, for one axis.
+/// An index or a slice of one axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pick {
     One(i64),
     Range(Option<i64>, Option<i64>),
 }
 
-/// The entries an axis keeps.
+/// The entries that an axis keeps.
 struct Kept {
     start: usize,
     count: usize,
-    /// Whether the axis stays an axis.
+    /// True if the axis remains.
     axis: bool,
 }
 
-/// The view of a value of this shape, and the view's own shape.
+/// The view of a value with this shape, and the shape of the view.
 pub(super) fn view(shape: Shape, picks: &[Pick]) -> Result<(View, Shape), String> {
     const ALL: Pick = Pick::Range(None, None);
     match (shape, picks) {

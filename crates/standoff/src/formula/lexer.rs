@@ -1,4 +1,4 @@
-//! Text to tokens, one at a time.
+//! Lexer: text to tokens, one at a time.
 
 use super::place::{Fault, short};
 
@@ -23,7 +23,7 @@ pub(super) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// How the token is called in a message.
+    /// The name of the token in messages.
     pub(super) fn name(self) -> String {
         let sign = match self {
             Token::Number(v) => return format!("`{v}`"),
@@ -57,7 +57,7 @@ impl<'t> Lexer<'t> {
         Self { text, at: 0 }
     }
 
-    /// The next token and where it starts.
+    /// The next token and its position.
     pub(super) fn next(&mut self) -> Result<(Token<'t>, usize), Fault> {
         self.skip(char::is_whitespace);
         let start = self.at;
@@ -118,7 +118,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The character so many bytes ahead; the ones before it are known to be ASCII.
+    /// The character a number of bytes ahead; the bytes before it must be ASCII.
     fn peek(&self, ahead: usize) -> Option<char> {
         self.text.get(self.at + ahead..)?.chars().next()
     }
@@ -129,7 +129,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// Whether a decimal number, rounded to 0, has a digit other than 0 before its exponent.
+/// True if a decimal number that was rounded to 0 has a non-zero digit before its exponent.
 pub(super) fn is_not_zero(digits: &str) -> bool {
     digits.split(['e', 'E']).next().is_some_and(|mantissa| mantissa.contains(|c| matches!(c, '1'..='9')))
 }
@@ -138,7 +138,7 @@ pub(super) fn starts_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// What to write instead of a character that has no meaning here.
+/// The message for a character without a meaning, with a suggestion.
 fn stranger(c: char) -> String {
     let fix = match c {
         '\u{2212}' | '\u{2013}' | '\u{2014}' => "write - for minus",

@@ -1,4 +1,4 @@
-//! Games written as text: an objective in NumPy's spelling, with exact derivatives, over sets named in a TOML file.
+//! Games written as text: an objective in NumPy's notation, with exact derivatives, over sets named in a TOML file.
 //!
 //! ```
 //! use standoff::formula::FormulaGame;
@@ -21,8 +21,8 @@
 //! # Ok::<(), standoff::Error>(())
 //! ```
 //!
-//! The text becomes a graph while it is read (`parser.rs`, `graph.rs`), and the graph a flat tape (`tape.rs`) that runs
-//! forward for values (`forward.rs`) and backward for gradients (`backward.rs`).
+//! The text becomes a graph while it is parsed (`parser.rs`, `graph.rs`), and the graph becomes a flat tape (`tape.rs`)
+//! that runs forward for values (`forward.rs`) and backward for gradients (`backward.rs`).
 
 mod backward;
 mod batch;
@@ -53,7 +53,7 @@ use std::sync::Arc;
 use crate::enclosure::{EnclosedGradients, Precision, Slopes};
 use crate::{Constants, Error, Game, Need, Point, Set};
 
-/// A reader of a data file, or why there is none.
+/// A reader of a data file, or a message why it cannot be opened.
 pub type OpenedFile = Result<Box<dyn Read>, String>;
 
 /// A variable of a game file.
@@ -67,7 +67,7 @@ pub struct Variable {
     pub range: Range<usize>,
 }
 
-/// One side of the game.
+/// Variables, set and start of one player.
 #[derive(Debug, Clone)]
 struct Player {
     set: Arc<Set<f64>>,
@@ -104,14 +104,15 @@ pub struct FormulaGame {
 }
 
 impl FormulaGame {
-    /// Reads a game file. `load` is asked for the bytes of each data file, by its path exactly as written there; the
-    /// library itself opens nothing.
+    /// Reads a game file. `load` returns the bytes of each data file by its path exactly as written in the game file;
+    /// the library itself opens no files.
     pub fn from_toml(text: &str, load: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>) -> Result<Self, Error> {
         Self::from_readers(text, &mut |path| Ok(Box::new(Cursor::new(load(path)?))))
     }
 
-    /// As [`from_toml`](Self::from_toml) for large data: `open` is asked for a reader of each file, and numbers are decoded as they
-    /// are read. The numbers of a `.npy` file then take the memory of an `f64` each and nothing else.
+    /// Same as [`from_toml`](Self::from_toml), for large data: `open` returns a reader of each file, and numbers are
+    /// decoded while they are read. The numbers of a `.npy` file then take the memory of one `f64` each and nothing
+    /// else.
     ///
     /// ```
     /// use standoff::formula::FormulaGame;
@@ -129,7 +130,7 @@ impl FormulaGame {
         file::read(text, open)
     }
 
-    /// As [`from_toml`](Self::from_toml), for bytes that may not be text.
+    /// Same as [`from_toml`](Self::from_toml), for bytes that may not be text.
     pub fn from_bytes(bytes: &[u8], load: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>) -> Result<Self, Error> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::from_toml(text, load),
@@ -140,18 +141,18 @@ impl FormulaGame {
         }
     }
 
-    /// Runs on that many threads from now on, 0 for one per core; one before. They change no result. A game that is too small to profit
-    /// stays on the caller's thread.
+    /// Sets the number of threads, 0 for one per core; the default is one. Threads change no result. A small game stays
+    /// on the caller's thread.
     pub fn set_threads(&mut self, count: usize) -> Result<(), Error> {
         self.tape.set_threads(count)
     }
 
-    /// How many threads it runs on.
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         self.tape.threads()
     }
 
-    /// The starts in the file; where one is missing, the centre of the variable's set or the projection of 0.
+    /// The starts in the file; if one is missing, the centre of the variable's set or the projection of 0.
     pub fn start(&self) -> Point<f64> {
         Point::new(&self.x.start, &self.y.start)
     }
@@ -166,8 +167,8 @@ impl FormulaGame {
         &self.y.variables
     }
 
-    /// What the user should know: functions that are not differentiable everywhere (at a kink the certificate uses one-sided slopes), and
-    /// names without effect.
+    /// Notes for the user: functions that are not differentiable everywhere (at a kink the certificate uses one-sided
+    /// slopes), and names without effect.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -177,7 +178,7 @@ impl FormulaGame {
         self.constants
     }
 
-    /// The objective as written.
+    /// The objective as written in the file.
     pub fn objective(&self) -> &str {
         &self.objective
     }
@@ -206,7 +207,7 @@ impl Game for FormulaGame {
 
     fn fix(&mut self, x: &[f64], _need: Need) {
         match &mut self.batch {
-            // All rows are passed over only if something asks for them.
+            // All rows are evaluated only when something needs them.
             Some(batch) if batch.is_on() => batch.fix(x),
             _ => self.tape.fix(x),
         }

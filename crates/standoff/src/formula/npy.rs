@@ -1,5 +1,5 @@
-//! NumPy's `.npy` files, versions 1 to 3: whole numbers, floats and booleans, up to two axes, either byte and axis order. Numbers are
-//! decoded as they are read, so that a file never takes more memory than its numbers.
+//! NumPy's `.npy` files, versions 1 to 3: integers, floats and booleans, up to two axes, either byte and axis order.
+//! Numbers are decoded while they are read, so a file never takes more memory than its numbers.
 
 use std::io::Read;
 
@@ -7,15 +7,15 @@ use super::data::{Array, bounded, fill};
 use super::shape::Shape;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Bytes read at a time: a multiple of every size of a number.
+/// Bytes read at a time: a multiple of every number size.
 const PIECE: usize = 1 << 16;
 /// The longest header that is read. NumPy writes 128 bytes.
 const MOST_HEADER: usize = 1 << 20;
 
-/// Bytes of several numbers to those numbers.
+/// Decodes the bytes of several numbers.
 type Decode = fn(&[u8], &mut dyn FnMut(f64));
 
-/// What a header says.
+/// The contents of a header.
 struct Layout {
     shape: Shape,
     rows: usize,
@@ -51,21 +51,24 @@ pub(super) fn read(file: &mut dyn Read) -> Result<Array, String> {
             });
         }
         if got < want {
-            return Err(format!("it holds {held} numbers, its header promises {count}; save it again"));
+            return Err(format!("it has {held} numbers, but its header says {count}; save it again"));
         }
     }
     Ok(Array::new(layout.shape, values))
 }
 
-/// Zeros that the operating system commits as they are written, so that a header cannot claim memory that its file does not fill.
+/// Zeros that the operating system commits only when they are written, so a header cannot claim memory that its file
+/// does not fill.
 fn room(count: usize) -> Result<Vec<f64>, String> {
     let mut probe: Vec<f64> = Vec::new();
     probe.try_reserve_exact(count).map_err(|_| format!("its {count} numbers do not fit into memory"))?;
     drop(probe);
-    Ok(vec![0.0; count])
+    let mut values = vec![0.0; count];
+    crate::simd::use_huge_pages(&mut values);
+    Ok(values)
 }
 
-/// The header's text; the numbers come next.
+/// Reads the header's text; the numbers follow.
 fn header(file: &mut dyn Read) -> Result<String, String> {
     let cut = || String::from("it ends inside its header; save it again");
     let exactly = |file: &mut dyn Read, bytes: &mut [u8]| match fill(file, bytes) {
@@ -98,7 +101,7 @@ fn layout(header: &str) -> Result<Layout, String> {
     let columns_first = match entry(header, "fortran_order")?.trim_start() {
         rest if rest.starts_with("True") => true,
         rest if rest.starts_with("False") => false,
-        _ => return Err("its header does not say fortran_order".into()),
+        _ => return Err("its header has no fortran_order".into()),
     };
     let lengths = shape_of(header)?;
     let (shape, rows, cols) = match lengths[..] {
@@ -110,7 +113,7 @@ fn layout(header: &str) -> Result<Layout, String> {
     Ok(Layout { shape, rows, cols, columns_first, size, decode })
 }
 
-/// What follows `'name':` in the header.
+/// The text after `'name':` in the header.
 fn entry<'h>(header: &'h str, name: &str) -> Result<&'h str, String> {
     let mut found = ["'", "\""].iter().filter_map(|q| header.split_once(&format!("{q}{name}{q}")));
     let missing = || format!("its header has no {name}");
@@ -134,7 +137,7 @@ fn shape_of(header: &str) -> Result<Vec<usize>, String> {
     inside.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| s.parse().map_err(|_| wrong())).collect()
 }
 
-/// A decoder of numbers of a type, in either byte order, by a conversion to `f64`.
+/// A decoder for a number type, in either byte order, that converts to `f64`.
 macro_rules! decoder {
     ($type:ty, $little:expr, $convert:expr) => {{
         const SIZE: usize = size_of::<$type>();
@@ -147,7 +150,7 @@ macro_rules! decoder {
     }};
 }
 
-/// Bytes per number, and how to read them.
+/// The number of bytes per number, and its decoder.
 fn kind_of(kind: &str) -> Result<(usize, Decode), String> {
     let (little, code) = match kind.split_at_checked(1) {
         Some(("<" | "|" | "=", code)) => (true, code),

@@ -7,17 +7,17 @@ use super::shape::Product;
 /// One operation on one or two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Op {
-    /// Entry by entry.
+    /// An elementwise function.
     Each(Unary),
-    /// Entry by entry, to a whole power.
+    /// An elementwise whole power.
     Power(i32),
-    /// Entry by entry, two operands; a scalar operand meets every entry.
+    /// An elementwise operation on two operands; a scalar operand is broadcast.
     Pair(Binary),
-    /// All entries to one number.
+    /// A reduction of all entries to one number.
     Fold(Reduce),
     /// The matrix product.
     Product(Product),
-    /// Some entries of the operand, in a regular pattern: an index, a slice, a transpose.
+    /// Entries of the operand in a regular pattern: an index, a slice or a transpose.
     View(View),
 }
 
@@ -75,14 +75,14 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Where row `r` of the view begins in the operand.
+    /// The position of row `r` of the view in the operand.
     pub(super) fn row(&self, r: usize) -> usize {
         self.start + r * self.row_step
     }
 }
 
 impl Op {
-    /// How many operands it has.
+    /// Number of operands.
     pub(super) fn arity(self) -> usize {
         match self {
             Self::Pair(_) | Self::Product(_) => 2,
@@ -90,7 +90,7 @@ impl Op {
         }
     }
 
-    /// Entries from which it is worth sharing among threads. Products decide by themselves.
+    /// Number of entries from which it is shared among threads. Products decide this themselves.
     pub(super) fn worth_sharing(self) -> usize {
         let is_cheap = match self {
             Self::Each(f) => matches!(f, Unary::Neg | Unary::Sqrt | Unary::Abs | Unary::Square | Unary::Relu),
@@ -101,7 +101,7 @@ impl Op {
         if is_cheap { 1 << 16 } else { 1 << 14 }
     }
 
-    /// Whether threads are of use, for operands and results of these lengths.
+    /// True if threads are useful, for operands and results of these lengths.
     pub(super) fn is_worth_sharing(self, operand: usize, result: usize) -> bool {
         match self {
             Self::Product(lengths) => product::is_worth_sharing(lengths),
@@ -109,7 +109,7 @@ impl Op {
         }
     }
 
-    /// Numbers of scratch that it needs, for an operand of `len` entries.
+    /// Size of the scratch space, for an operand of `len` entries.
     pub(super) fn scratch(self, len: usize) -> usize {
         match self {
             Self::Product(lengths) => product::scratch(lengths),
@@ -118,7 +118,7 @@ impl Op {
         }
     }
 
-    /// What the user calls it, when it has no derivative somewhere, and where that is.
+    /// The user's name of an operation with kinks, and the place of the kinks.
     pub(super) fn kink(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Each(Unary::Abs) => Some(("abs", "where its argument is 0")),
@@ -130,7 +130,7 @@ impl Op {
         }
     }
 
-    /// The degree in y (0 constant, 1 affine, 2 anything else) given the operands' degrees.
+    /// The degree in y (0 constant, 1 affine, 2 other) from the operands' degrees.
     pub(super) fn degree(self, a: u8, b: u8) -> u8 {
         let affine_or_other = |d: u8| if d == 0 { 0 } else { 2 };
         match self {

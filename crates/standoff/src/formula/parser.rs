@@ -1,5 +1,5 @@
-//! Tokens to graph, by recursive descent. Operators are read in loops, so only brackets recurse, and their depth is limited:
-//! no expression can overflow the stack.
+//! Recursive-descent parser: tokens to graph. Operators are parsed in loops, so only brackets recurse, and their depth
+//! is limited: no expression can overflow the stack.
 //!
 //! ```text
 //! sum     = product { (+ | -) product }
@@ -17,12 +17,12 @@ use super::op::{Binary, Unary};
 use super::place::Fault;
 use super::scope::Scope;
 
-/// Most characters of an expression.
+/// Limit of characters in an expression.
 pub(super) const MOST_CHARACTERS: usize = 1_000_000;
-/// Deepest nesting of brackets.
+/// Limit of nested brackets.
 pub(super) const DEEPEST: usize = 256;
 
-/// Reads one whole expression.
+/// Parses one whole expression.
 pub(super) fn parse(text: &str, graph: &mut Graph, scope: &mut Scope) -> Result<Id, Fault> {
     let mut parser = Parser { lexer: Lexer::new(text), token: Token::End, at: 0, depth: 0, graph, scope };
     parser.advance()?;
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str, graph: &mut Graph, scope: &mut Scope) -> Result<
 
 struct Parser<'t, 's> {
     lexer: Lexer<'t>,
-    /// The token being looked at, and where it starts.
+    /// The current token and its position.
     token: Token<'t>,
     at: usize,
     depth: usize,
@@ -114,7 +114,7 @@ impl<'t> Parser<'t, '_> {
         result.ok_or_else(|| self.fault("a value is missing"))
     }
 
-    /// Whether the signs ahead amount to a minus.
+    /// Reads signs; returns true if they amount to a minus.
     fn signs(&mut self) -> Result<bool, Fault> {
         let mut negative = false;
         while matches!(self.token, Token::Plus | Token::Minus) {
@@ -176,14 +176,14 @@ impl<'t> Parser<'t, '_> {
                 Ok(id)
             }
             Token::OpenIndex => {
-                Err(self.fault("a list cannot stand in an expression; put it under [data] and use its name"))
+                Err(self.fault("an expression cannot contain a list; put it under [data] and use its name"))
             }
             Token::End => Err(self.fault("a value is missing at the end")),
             other => Err(self.fault(format!("a value is missing before {}", other.name()))),
         }
     }
 
-    /// The arguments of `name`, which stood at `at`; the current token is its bracket.
+    /// The arguments of `name` at position `at`; the current token is the opening bracket.
     fn call(&mut self, name: &'t str, at: usize) -> Result<Id, Fault> {
         let open = self.at;
         let Some(f) = functions::find(name) else { return Err(Fault::new(at, self.scope.not_a_function(name))) };
@@ -200,7 +200,7 @@ impl<'t> Parser<'t, '_> {
         functions::call(self.graph, name, f, &args).map_err(|m| Fault::new(at, m))
     }
 
-    /// Passes an opening bracket.
+    /// Consumes an opening bracket.
     fn enter(&mut self) -> Result<(), Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -210,7 +210,7 @@ impl<'t> Parser<'t, '_> {
         self.advance()
     }
 
-    /// Passes the bracket that closes the one at `open`.
+    /// Consumes the bracket that closes the one at `open`.
     fn leave(&mut self, open: usize) -> Result<(), Fault> {
         match self.token {
             Token::Close => {
@@ -218,13 +218,13 @@ impl<'t> Parser<'t, '_> {
                 self.advance()
             }
             Token::End => Err(Fault::new(open, "this `(` is never closed; add `)`")),
-            Token::CloseIndex => Err(self.fault("`]` stands where `)` should close")),
+            Token::CloseIndex => Err(self.fault("got `]` where `)` is needed")),
             Token::Comma => Err(self.fault("`,` belongs inside a function call")),
             _ => Err(self.juxtaposed()),
         }
     }
 
-    /// Two values side by side.
+    /// The error for two values side by side.
     fn juxtaposed(&self) -> Fault {
         match self.token {
             Token::Name(_) | Token::Number(_) | Token::Open => {

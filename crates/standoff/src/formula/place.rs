@@ -1,9 +1,9 @@
-//! A message with the place it speaks of: the line of the expression, and a caret under the column.
+//! An error message with its position: the line of the expression, and a caret under the column.
 
-/// Longest stretch of a line that is shown.
+/// The longest part of a line that is shown.
 const WINDOW: usize = 60;
 
-/// Something wrong at a byte of an expression.
+/// An error at a byte of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fault {
     pub(super) at: usize,
@@ -15,7 +15,7 @@ impl Fault {
         Self { at, message: message.into() }
     }
 
-    /// The message, where it is (`what` names the expression), and the line with a caret.
+    /// The message, its position (`what` names the expression), and the line with a caret.
     pub(super) fn show(&self, what: &str, text: &str) -> String {
         let at = (0..=self.at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
         let before = &text[..at];
@@ -29,7 +29,7 @@ impl Fault {
     }
 }
 
-/// At most [`WINDOW`] characters around the caret, and where it then is.
+/// At most [`WINDOW`] characters around the caret, and the caret's position in them.
 fn window(line: &[char], column: usize) -> (String, usize) {
     let start = if line.len() <= WINDOW { 0 } else { column.saturating_sub(WINDOW / 2).min(line.len() - WINDOW) };
     let end = line.len().min(start + WINDOW);
@@ -38,7 +38,7 @@ fn window(line: &[char], column: usize) -> (String, usize) {
     (format!("{left}{middle}{right}"), left.len() + column - start)
 }
 
-/// A name or a path, short enough for a message.
+/// A name or a path, shortened for a message.
 pub(super) fn short(text: &str) -> String {
     const MOST: usize = 60;
     if text.chars().count() <= MOST {
@@ -47,7 +47,7 @@ pub(super) fn short(text: &str) -> String {
     text.chars().take(MOST - 3).chain("...".chars()).collect()
 }
 
-/// Tabs and other control characters would move the caret, or worse.
+/// Replaces tabs and other control characters, which would move the caret or control the terminal.
 fn visible(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_stands_under_the_place() {
+    fn the_caret_is_under_the_position() {
         let shown = Fault::new(8, "unknown name `ww`").show("objective", "sum(p * ww)");
         assert_eq!(shown, "objective, column 9: unknown name `ww`\n    sum(p * ww)\n            ^");
         let second = Fault::new(6, "no").show("objective", "x +\n\t* y\n");

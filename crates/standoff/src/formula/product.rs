@@ -1,9 +1,9 @@
-//! Matrix products and what flows back through them, over any number of threads.
+//! Matrix products and their derivatives, on any number of threads.
 //!
-//! Three kernels do the work, on a stretch of rows each: dot products of rows with a vector, combinations of rows, and outer products.
-//! Rows of a result are independent of each other. A sum over the rows of a matrix (a transposed product) is cut into parts if the matrix
-//! is tall, and the parts are added pairwise; if it is wide, every thread takes some columns. Shapes alone decide, so that the bits of a
-//! result do not depend on the threads.
+//! Three kernels do the work, each on a range of rows: dot products of rows with a vector, combinations of rows, and
+//! outer products. Rows of a result are independent of each other. A sum over the rows of a matrix (a transposed
+//! product) is divided into parts if the matrix is tall, and the parts are added pairwise; if it is wide, every thread
+//! takes some columns. The division depends only on the shapes, so the bits of a result do not depend on the threads.
 
 use super::forward::add_scaled;
 use super::shape::Product;
@@ -11,35 +11,36 @@ use crate::ops::dot;
 use crate::simd::{self, Pass};
 use crate::threads::Team;
 
-/// Multiplications from which a product is shared, and from which a sum over rows is cut into parts: a megabyte of data.
+/// Number of multiplications from which a product is shared, and from which a sum over rows is divided into parts: a
+/// megabyte of data.
 const SHARED: usize = 1 << 17;
-/// Multiplications that are worth a thread's while.
+/// Smallest number of multiplications per thread.
 const PIECE: usize = 1 << 15;
-/// Most parts of a sum over rows, and most pieces of other products.
+/// Limit of parts of a sum over rows, and of pieces of other products.
 const MOST_PARTS: usize = 32;
-/// The longest sum (in entries of the result) that is cut into parts; a longer one is cut by its entries.
+/// The longest result (in entries) of a sum that is divided into parts; a longer one is divided by its entries.
 const WIDE: usize = 4096;
-/// Rows taken together, so that what they share is read once for all of them.
+/// Number of rows processed together, so that shared data is read once for all of them.
 const BLOCK: usize = 4;
 
-/// Threads, and room for the parts of a sum.
+/// Threads, and scratch space for the parts of a sum.
 pub(super) struct Work<'s> {
     pub(super) team: Team,
     pub(super) scratch: &'s mut [f64],
 }
 
-/// Whether threads are of use.
+/// True if threads are useful.
 pub(super) fn is_worth_sharing(Product { m, k, n }: Product) -> bool {
     m * k * n >= SHARED
 }
 
-/// Multiplications that a thread takes at a time, where the results do not depend on it.
+/// Number of multiplications that a thread takes at a time, where the result does not depend on it.
 fn piece(Product { m, k, n }: Product) -> usize {
     let share = m * k * n / MOST_PARTS;
     if share > PIECE { share } else { PIECE }
 }
 
-/// Numbers of scratch that a product needs, forward or backward.
+/// Size of the scratch space of a product, forward or backward.
 pub(super) fn scratch(Product { m, k, n }: Product) -> usize {
     let room = |cut: Cut, width: usize| if cut.parts > 1 { cut.parts * width } else { 0 };
     let forward = if m == 1 && n > 1 { room(cut(k, n), n) } else { 0 };
@@ -47,7 +48,7 @@ pub(super) fn scratch(Product { m, k, n }: Product) -> usize {
     if forward > backward { forward } else { backward }
 }
 
-/// C = A B. One column: a dot product per row. Otherwise row i of C is a combination of the rows of B.
+/// C = A B. For one column, a dot product per row; otherwise row i of C is a combination of the rows of B.
 pub(super) fn forward(lengths: Product, a: &[f64], b: &[f64], out: &mut [f64], work: &mut Work<'_>) {
     let Product { m, k, n } = lengths;
     assert_eq!((a.len(), b.len(), out.len()), (m * k, k * n, m * n));
@@ -69,7 +70,7 @@ pub(super) fn forward(lengths: Product, a: &[f64], b: &[f64], out: &mut [f64], w
     }
 }
 
-/// dA += G B': row i of dA is a combination of the columns of B, hence a dot product with each row of B.
+/// dA += G B': row i of dA is a combination of the columns of B, so it has a dot product with each row of B.
 pub(super) fn pull_first(lengths: Product, b: &[f64], g: &[f64], into: &mut [f64], work: &Work<'_>) {
     let Product { m, k, n } = lengths;
     let team = work.team.if_worth(is_worth_sharing(lengths));
@@ -94,7 +95,7 @@ pub(super) fn pull_first(lengths: Product, b: &[f64], g: &[f64], into: &mut [f64
     });
 }
 
-/// dB += A' G, in the order in which A is stored.
+/// dB += A' G, in the storage order of A.
 pub(super) fn pull_second(lengths: Product, a: &[f64], g: &[f64], into: &mut [f64], work: &mut Work<'_>) {
     let Product { m, k, n } = lengths;
     if n == 1 {
@@ -116,7 +117,7 @@ pub(super) fn pull_second(lengths: Product, a: &[f64], g: &[f64], into: &mut [f6
     into.iter_mut().zip(slots.iter()).for_each(|(o, s)| *o += s);
 }
 
-/// `into += A' G` for the columns of A from `first` on, as many as `into` has rows.
+/// `into += A' G` for the columns of A from `first` on; `into` has one row for each.
 fn outer((m, k, n): (usize, usize, usize), (a, first): (&[f64], usize), g: &[f64], into: &mut [f64]) {
     for (row, gi) in a.chunks_exact(k).zip(g.chunks_exact(n)).take(m) {
         for (t, o) in row[first..].iter().zip(into.chunks_exact_mut(n)) {
@@ -125,13 +126,13 @@ fn outer((m, k, n): (usize, usize, usize), (a, first): (&[f64], usize), g: &[f64
     }
 }
 
-/// How a sum over rows is cut: the last part may have fewer rows.
+/// Division of a sum over rows; the last part may have fewer rows.
 struct Cut {
     parts: usize,
     rows: usize,
 }
 
-/// Cuts a sum over `m` rows with `width` entries each: one part if it is small or wide.
+/// Divides a sum over `m` rows with `width` entries each: one part if it is small or wide.
 fn cut(m: usize, width: usize) -> Cut {
     if m * width < SHARED || width > WIDE {
         return Cut { parts: 1, rows: m };

@@ -1,4 +1,4 @@
-//! Typed access to a TOML document, with errors that say where: the line and the path of keys.
+//! Typed access to a TOML document; errors have the line and the path of keys.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -8,7 +8,7 @@ use super::place::{Fault, short};
 use crate::Error;
 use crate::error::nearest;
 
-/// A parsed document, or toml's own message at its place.
+/// A parsed document, or toml's own message with its position.
 pub(super) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
     DeTable::parse(text).map_err(|e| {
         let at = e.span().map_or(0, |s| s.start);
@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Error> {
     })
 }
 
-/// One value, the keys that lead to it, and the document it stands in.
+/// One value, the keys that lead to it, and its document.
 #[derive(Clone)]
 pub(super) struct Field<'d> {
     text: &'d str,
@@ -34,17 +34,17 @@ pub(super) struct Table<'d> {
 }
 
 impl<'d> Field<'d> {
-    /// Something wrong with this value. `problem` continues the sentence that begins with its name.
+    /// An error about this value. `problem` continues the sentence that begins with its name.
     pub(super) fn fault(&self, problem: impl std::fmt::Display) -> Error {
         Error::Formula(format!("{} {problem}", self.place()))
     }
 
-    /// Where it is: ``line 4: `min.w.dim` ``.
+    /// Its position: ``line 4: `min.w.dim` ``.
     pub(super) fn place(&self) -> String {
         format!("line {}: `{}`", line(self.text, self.at), short(&self.path))
     }
 
-    /// What is wrong when it is not `wanted`.
+    /// The error for a value that is not `wanted`.
     pub(super) fn mismatch(&self, wanted: &str) -> Error {
         let got = match self.value {
             DeValue::String(s) => format!("the string {:?}", short(s)),
@@ -126,7 +126,7 @@ impl<'d> Table<'d> {
         Field { text: self.text, path, at, value: value.get_ref() }
     }
 
-    /// Refuses any key that is not known.
+    /// Refuses unknown keys.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), Error> {
         for (name, field) in self.fields() {
             if !known.contains(&name) {
@@ -140,7 +140,7 @@ impl<'d> Table<'d> {
         Ok(())
     }
 
-    /// The entry of that name, which must be there.
+    /// The entry of a name; an error if it is absent.
     pub(super) fn require(&self, name: &str, example: &str) -> Result<Field<'d>, Error> {
         self.field(name).ok_or_else(|| {
             let place = if self.path.is_empty() {
@@ -153,11 +153,11 @@ impl<'d> Table<'d> {
     }
 }
 
-/// The number a value is, if it is one. Infinite and NaN are numbers here; who cannot use them says so.
+/// The number that a value is, if it is one, including infinity and NaN; the caller decides about these.
 pub(super) fn as_number(value: &DeValue<'_>) -> Option<f64> {
     match value {
-        // A number too large for f64 is not infinity, which is spelled out.
-        // Nor is one too small for f64 zero.
+        // A number too large for f64 is not infinity (which has its own spelling), and one too small for f64 is not
+        // zero.
         DeValue::Float(f) => f.as_str().parse().ok().filter(|v: &f64| {
             (!v.is_infinite() || f.as_str().contains("inf")) && (*v != 0.0 || !is_not_zero(f.as_str()))
         }),

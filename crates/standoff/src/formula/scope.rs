@@ -1,4 +1,4 @@
-//! The names an expression may use, and what they stand for.
+//! The names that an expression may use, and their values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::error::nearest;
 #[derive(Debug)]
 enum Meaning {
     Node(Id),
-    /// Data that no expression has used yet; it enters the graph at its first use.
+    /// Data that no expression has used yet; it is added to the graph at its first use.
     Waiting(Array),
 }
 
@@ -32,17 +32,17 @@ impl Scope {
         self.names.insert(name.to_owned(), NameEntry { meaning: Meaning::Node(id), used: false });
     }
 
-    /// Data; `used` when something outside the expressions needed it.
+    /// Adds data; `used` is true if a set or a start has already used it.
     pub(super) fn data(&mut self, name: &str, array: Array, used: bool) {
         self.names.insert(name.to_owned(), NameEntry { meaning: Meaning::Waiting(array), used });
     }
 
-    /// Whether nothing needed the name.
+    /// True if nothing used the name.
     pub(super) fn idle(&self, name: &str) -> bool {
         self.names.get(name).is_some_and(|entry| !entry.used)
     }
 
-    /// The value of a name that is not called.
+    /// The value of a name.
     pub(super) fn value(&mut self, name: &str, graph: &mut Graph) -> Result<Id, String> {
         if let Some(entry) = self.names.get_mut(name) {
             entry.used = true;
@@ -64,7 +64,7 @@ impl Scope {
         }
     }
 
-    /// What is wrong with calling `name`, which is not a function.
+    /// The error for calling `name`, which is not a function.
     pub(super) fn not_a_function(&self, name: &str) -> String {
         if self.names.contains_key(name) || functions::constant(name).is_some() {
             let name = short(name);

@@ -1,4 +1,4 @@
-//! A variable's set, from its description in the game file.
+//! The set of a variable, from its description in the game file.
 
 use toml::de::DeValue;
 
@@ -12,7 +12,7 @@ use crate::{Error, Set};
 
 const NAMES: [&str; 8] = ["free", "simplex", "box", "ball", "l1", "halfspace", "affine", "polyhedron"];
 
-/// What a set is built for: the variable's name and length (`None` for a scalar), and where numbers come from.
+/// Builder of a variable's set: the variable's name and length (`None` for a scalar), and the source of numbers.
 pub(super) struct SetBuilder<'b, 'l> {
     pub(super) name: &'b str,
     pub(super) dim: Option<usize>,
@@ -20,18 +20,18 @@ pub(super) struct SetBuilder<'b, 'l> {
 }
 
 impl SetBuilder<'_, '_> {
-    /// The set of a variable's table: `set`, or `lower` and `upper`, or nothing for all of space.
+    /// The set in a variable's table: `set`, or `lower` and `upper`, or the free set if neither is given.
     pub(super) fn set(&mut self, variable: &Table<'_>) -> Result<Set<f64>, Error> {
         let bounds = variable.field("lower").or_else(|| variable.field("upper"));
         match (variable.field("set"), bounds) {
-            (Some(_), Some(bound)) => Err(bound.fault("stands beside `set`; give only one of the two")),
+            (Some(_), Some(bound)) => Err(bound.fault("cannot be combined with `set`; give only one of the two")),
             (Some(set), None) => self.described(&set),
             (None, Some(bound)) => self.boxed(variable, &bound),
             (None, None) => Ok(Set::free(self.len())),
         }
     }
 
-    /// A vector of the variable's length; a single number stands for every entry.
+    /// A vector of the variable's length; a single number is used for every entry.
     pub(super) fn vector(&mut self, field: &Field<'_>) -> Result<Vec<f64>, Error> {
         let array = self.source.array(field)?;
         match (array.shape, self.dim) {
@@ -98,7 +98,9 @@ impl SetBuilder<'_, '_> {
                 let table = table(&["center", "centre", "radius"])?;
                 let radius = self.number(&table.require("radius", "radius = 1")?)?;
                 let centre = match (table.field("center"), table.field("centre")) {
-                    (Some(_), Some(again)) => return Err(again.fault("stands beside `center`; give only one")),
+                    (Some(_), Some(again)) => {
+                        return Err(again.fault("cannot be combined with `center`; give only one"));
+                    }
                     (Some(centre), None) | (None, Some(centre)) => self.vector(&centre)?,
                     (None, None) => vec![0.0; self.len()],
                 };
@@ -132,7 +134,7 @@ impl SetBuilder<'_, '_> {
         }
     }
 
-    /// `lower` and `upper` of a table; a side that is not given is infinite.
+    /// `lower` and `upper` of a table; a missing bound is infinite.
     fn boxed(&mut self, table: &Table<'_>, place: &Field<'_>) -> Result<Set<f64>, Error> {
         let mut side = |name: &str, otherwise: f64| match table.field(name) {
             Some(field) => self.vector(&field),
@@ -184,7 +186,7 @@ fn unknown(place: &Field<'_>, name: &str) -> Error {
     }
 }
 
-/// A set's own complaint, with the variable it is for.
+/// A set's own error, with the variable's name.
 fn placed<T>(made: Result<T, Error>, place: &Field<'_>) -> Result<T, Error> {
     made.map_err(|e| match e {
         Error::Set { set, problem } => Error::Set { set, problem: format!("{problem} ({})", place.place()) },

@@ -1,4 +1,4 @@
-//! Shapes of expressions, and which of them go together.
+//! Shapes of expressions, and their combinations.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl Shape {
         }
     }
 
-    /// The shape seen from the other side of the diagonal.
+    /// The shape of the transpose.
     pub(super) fn transposed(self) -> Self {
         match self {
             Self::Matrix(rows, cols) => Self::Matrix(cols, rows),
@@ -28,7 +28,7 @@ impl Shape {
         }
     }
 
-    /// The shape of an elementwise operation: equal shapes, or a scalar with anything.
+    /// The shape of an elementwise operation: shapes must be equal, or one of them a scalar.
     pub(super) fn broadcast(self, other: Self, what: &str) -> Result<Self, String> {
         match (self, other) {
             (a, b) if a == b => Ok(a),

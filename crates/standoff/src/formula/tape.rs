@@ -1,7 +1,9 @@
-//! The graph, compiled: a flat list of steps over one buffer of values and one of adjoints. Nothing is allocated when it runs.
+//! The compiled graph: a flat list of steps over one buffer of values and one of adjoints. Running it allocates
+//! nothing.
 //!
-//! Values lie in the order `x | y | steps that need x alone | steps that need y`: a new x runs both stretches of steps, a
-//! new y only the second. Adjoints of the steps have the same layout; those of the variables go straight into the gradient.
+//! Values are stored in the order `x | y | steps that need only x | steps that need y`: a new x runs both groups of
+//! steps, a new y only the second. Adjoints of the steps have the same layout; those of the variables are written
+//! directly into the gradient.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,8 +16,8 @@ use super::product::Work;
 use crate::Error;
 use crate::threads::{Team, Threads};
 
-/// Where an operand lies. One that reaches no variable is a block of the constants, whose number is `start`; any other lies among the
-/// values.
+/// The position of an operand. One that depends on no variable is a block of the constants, with index `start`; all
+/// others are among the values.
 #[derive(Debug, Clone, Copy)]
 struct Operand {
     start: usize,
@@ -33,7 +35,7 @@ impl Operand {
     }
 }
 
-/// The numbers of the file and those folded from them, a block per constant of the graph.
+/// The numbers of the file and the folded constants, one block per constant of the graph.
 pub(super) type Blocks = Vec<Arc<Vec<f64>>>;
 
 #[derive(Debug, Clone)]
@@ -42,7 +44,7 @@ struct Step {
     a: Operand,
     b: Operand,
     out: Operand,
-    /// Whether nothing has flowed back to the operands before it does from here.
+    /// For each operand, true if no later step has added to its adjoint.
     first: [bool; 2],
 }
 
@@ -51,24 +53,24 @@ struct Step {
 pub(super) struct Tape {
     constants: Arc<Blocks>,
     steps: Vec<Step>,
-    /// The first of the steps that need y.
+    /// The first step that needs y.
     y_step: usize,
     x: Range<usize>,
     y: Range<usize>,
     root: Operand,
-    /// Variables that no step uses, or only the root is.
+    /// Variables that no step uses, or that are themselves the root.
     idle: Vec<Range<usize>>,
     values: Vec<f64>,
-    /// Of the steps alone: the adjoints of the variables are the gradients.
+    /// Adjoints of the steps; those of the variables are the gradients.
     adjoints: Vec<f64>,
     scratch: Vec<f64>,
-    /// Whether the values belong to the x and to the y stored among them.
+    /// True if the values belong to the stored x, and to the stored y.
     fresh: [bool; 2],
     threads: Threads,
 }
 
 impl Tape {
-    /// Keeps what `root` needs, which must be a scalar.
+    /// Keeps the nodes that `root`, a scalar, needs.
     pub(super) fn compile(graph: &mut Graph, root: Id, needed: &[bool]) -> Self {
         let [n, m] = graph.dims;
         let mut places: Vec<Operand> = graph.nodes.iter().map(|node| leaf(node, n)).collect();
@@ -110,24 +112,24 @@ impl Tape {
         }
     }
 
-    /// Runs on that many threads from now on, 0 for one per core, if the function is large enough to profit.
+    /// Sets the number of threads, 0 for one per core; used only if the function is large enough.
     pub(super) fn set_threads(&mut self, count: usize) -> Result<(), Error> {
         let is_large = self.steps.iter().any(|step| step.op.is_worth_sharing(step.a.len, step.out.len));
         self.threads = if is_large { Threads::new(count)? } else { Threads::default() };
         Ok(())
     }
 
-    /// How many threads it runs on.
+    /// The number of threads.
     pub(super) fn threads(&self) -> usize {
         self.threads.count()
     }
 
-    /// The numbers of the file and those folded from them.
+    /// The numbers of the file and the folded constants.
     pub(super) fn constants(&self) -> Arc<Blocks> {
         Arc::clone(&self.constants)
     }
 
-    /// Moves to `x`; free when it is the same.
+    /// Moves to `x`; costs nothing if it is the same.
     pub(super) fn fix(&mut self, x: &[f64]) {
         if self.fresh[0] && same_bits(&self.values[self.x.clone()], x) {
             return;
@@ -143,12 +145,12 @@ impl Tape {
         self.threads.clone().run(|team| self.value_now(team))
     }
 
-    /// The gradient in x at `y`; returns the value too.
+    /// Writes the gradient in x at `y` and returns the value.
     pub(super) fn grad_x(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
         self.gradient(y, out, Reach::X)
     }
 
-    /// The gradient in y at `y`; returns the value too.
+    /// Writes the gradient in y at `y` and returns the value.
     pub(super) fn grad_y(&mut self, y: &[f64], out: &mut [f64]) -> f64 {
         self.gradient(y, out, Reach::Y)
     }
@@ -162,7 +164,7 @@ impl Tape {
         })
     }
 
-    /// Takes a new y.
+    /// Stores a new y.
     fn move_to(&mut self, y: &[f64]) {
         if !(self.fresh[1] && same_bits(&self.values[self.y.clone()], y)) {
             self.values[self.y.clone()].copy_from_slice(y);
@@ -188,7 +190,7 @@ impl Tape {
         }
     }
 
-    /// Reverse mode from the root to the player's variables, through the values that reach them.
+    /// Reverse mode from the root to the player's variables, through the values that depend on them.
     fn sweep(&mut self, player: Reach, out: &mut [f64], team: Team) {
         let (range, from) = if player == Reach::X { (&self.x, 0) } else { (&self.y, self.y_step) };
         assert_eq!(out.len(), range.len());
@@ -202,7 +204,7 @@ impl Tape {
         }
         match self.root.start.checked_sub(variables) {
             Some(at) => self.adjoints[at] = 1.0,
-            // The objective is a variable.
+            // The objective is itself a variable.
             None => out[self.root.start - base] = 1.0,
         }
         let mut work = Work { team, scratch: &mut self.scratch };
@@ -229,7 +231,7 @@ impl Tape {
     }
 }
 
-/// Marks where something flows back to an operand for the first time; returns which values anything flows back to, by their start.
+/// Marks the first contribution to each operand's adjoint; returns the values that receive any, by their start.
 fn mark_first(steps: &mut [Step], end: usize) -> Vec<bool> {
     let mut reached = vec![false; end];
     for step in steps.iter_mut().rev() {
@@ -242,7 +244,7 @@ fn mark_first(steps: &mut [Step], end: usize) -> Vec<bool> {
     reached
 }
 
-/// Which nodes the root needs.
+/// The nodes that the root needs.
 pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
     let mut needed = vec![false; graph.nodes.len()];
     needed[root.index()] = true;
@@ -254,7 +256,7 @@ pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
     needed
 }
 
-/// The place of a constant or a variable; x comes first, `n` entries. A step's place is not known yet.
+/// The position of a constant or a variable; x comes first, with `n` entries. The position of a step is not known yet.
 fn leaf(node: &Node, n: usize) -> Operand {
     let start = match node.kind {
         Kind::Constant(at) => at,
@@ -265,7 +267,7 @@ fn leaf(node: &Node, n: usize) -> Operand {
     Operand { start, len: node.shape.size(), reach: node.reach }
 }
 
-/// Equality that tells 0 from -0 (1/y does) and knows NaN again.
+/// Equality of bits, which distinguishes 0 from -0 (as 1/y does) and finds an equal NaN equal.
 fn same_bits(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(u, v)| u.to_bits() == v.to_bits())
 }

@@ -31,11 +31,11 @@ fn objectives_whose_batches_have_the_wrong_mean_are_refused() {
     for (objective, why) in [
         ("sum((A @ w - b)^2) - y^2", "write `N*mean(u*v)`"),
         ("(A @ w) @ b - y^2", "write `N*mean(u*v)`"),
-        ("mean((A @ w - b)^2)^2 - y^2", "other than linearly"),
-        ("sqrt(mean((A @ w - b)^2)) - y^2", "other than linearly"),
-        ("mean(b*mean(A @ w)) - y^2", "only numbers may"),
-        ("(A @ w)[0] + mean(b) - y^2", "picks among the rows"),
-        ("sum(w^2) - y^2 + 0*y", "does not take a mean"),
+        ("mean((A @ w - b)^2)^2 - y^2", "is not linear in a mean"),
+        ("sqrt(mean((A @ w - b)^2)) - y^2", "is not linear in a mean"),
+        ("mean(b*mean(A @ w)) - y^2", "only numbers are allowed"),
+        ("(A @ w)[0] + mean(b) - y^2", "applied to the rows of a batch"),
+        ("sum(w^2) - y^2 + 0*y", "has no mean over the rows"),
         ("norm(A @ w - b) - y^2", "write `N*mean(u*v)`"),
     ] {
         let error = read(objective, OVER).unwrap_err();
@@ -49,12 +49,12 @@ fn a_batch_table_is_checked() {
     for (batch, why) in [
         ("size = 2", "has no `over`"),
         ("over = \"A\"", "has no `size`"),
-        ("over = [\"A\", \"q\"]\nsize = 2", "no entry of [data]"),
+        ("over = [\"A\", \"q\"]\nsize = 2", "not an entry of [data]"),
         ("over = [\"A\", \"c\"]\nsize = 2", "the same rows"),
         ("over = [\"A\", \"b\"]\nsize = 5", "from 1 to 4"),
         ("over = [\"A\", \"b\"]\nsize = 2\nseed = 0.5", "whole number"),
         ("over = [\"A\", \"b\"]\nsize = 2\nboth = 1", "true or false"),
-        ("over = [\"A\"]\nsize = 2", "only numbers may"),
+        ("over = [\"A\"]\nsize = 2", "only numbers are allowed"),
         ("ower = [\"A\"]\nsize = 2", "did you mean `over`?"),
     ] {
         let error = read(objective, batch).unwrap_err();

@@ -65,7 +65,7 @@ fn a_definition_is_named_in_its_error() {
 fn brackets_and_operators_out_of_place_are_named() {
     says("s + t)", 6, "`)` closes nothing");
     says("s + t]", 6, "`]` closes nothing");
-    says("(s + t]", 7, "`]` stands where `)`");
+    says("(s + t]", 7, "got `]` where `)` is needed");
     says("s, t", 2, "`,` belongs inside a function call");
     says("(s, t)", 3, "`,` belongs inside a function call");
     says("2 s", 3, "an operator is missing before `s`; to multiply write *");

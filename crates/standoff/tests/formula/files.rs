@@ -98,7 +98,7 @@ fn an_unusable_npy_file_is_refused_with_a_reason() {
     says(b"\x93NUMPY", "it ends inside its header");
     says(b"\x93NUMPY\x01\x00\xff", "it ends inside its header");
     says(&npy(9, &good, &[0; 16]), "version is 9");
-    says(&npy(1, &good, &[0; 15]), "it holds 1 numbers, its header promises 2");
+    says(&npy(1, &good, &[0; 15]), "it has 1 numbers, but its header says 2");
     says(&npy(1, &header("|O", "False", "(2,)"), &[0; 16]), "kind \"|O\"");
     says(&npy(1, &header("<c16", "False", "(2,)"), &[0; 32]), "astype('float64')");
     says(&npy(1, &header("<f8", "Perhaps", "(2,)"), &[0; 16]), "fortran_order");

@@ -138,7 +138,7 @@ fn impossible_sets_are_refused_with_their_variable() {
         "line 8: `min.w.set.ball.radius` must be a number, got a vector of length 2",
     );
     says("set = { ball = 3 }", "line 8: `min.w.set.ball` must be a table of center, centre, radius, got 3");
-    says("set = 'free'\nlower = 1", "line 9: `min.w.lower` stands beside `set`; give only one of the two");
+    says("set = 'free'\nlower = 1", "line 9: `min.w.lower` cannot be combined with `set`; give only one of the two");
     says(
         "dim = 2\nlower = [1, 2, 3]",
         "line 9: `min.w.lower` is a vector of length 3, but `w` has 2 entries; give 2 numbers",

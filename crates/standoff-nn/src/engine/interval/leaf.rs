@@ -1,4 +1,4 @@
-//! What a leaf of the batch computes for bounds, and where its results go.
+//! Bounds: the work of one leaf of the batch, and its results.
 
 use super::super::backward::GradientTargets;
 use super::super::forest::{LeafJob, LeafSum, SplitResults, put, take};
@@ -13,7 +13,7 @@ use crate::kernels::cross_entropy::CrossEntropy;
 use crate::kernels::{LANES, RunKernel};
 use std::ops::Range;
 
-/// What every leaf sees.
+/// The arguments of a computation of bounds, shared by all leaves.
 pub(super) struct BoundsPass<'a> {
     pub engine: &'a Engine,
     pub batch: &'a Batch<'a>,
@@ -23,7 +23,7 @@ pub(super) struct BoundsPass<'a> {
     pub weights: [&'a Packed; 2],
 }
 
-/// Where a range of samples leaves its results.
+/// The results of a range of samples.
 pub(super) struct BoundsResults<'a> {
     /// Lower and upper bounds of the logits, then margins, `[sample][output]`.
     pub logits: [&'a mut [f32]; 3],
@@ -70,7 +70,7 @@ impl BoundsPass<'_> {
         sum
     }
 
-    /// Forward, worst-case loss, and back as far as asked.
+    /// Forward, worst-case loss, and the gradients of `ask`.
     fn leaf_on(&self, worker: &mut IntervalWorker, job: LeafJob<'_, BoundsResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let LeafJob { places, scale, mut out, mut gradient } = job;
@@ -99,7 +99,7 @@ impl BoundsPass<'_> {
         Ok(sum)
     }
 
-    /// Samples, labels and the box around each sample; a sample outside the clip is refused.
+    /// Loads samples, labels and the box around each sample; a sample outside the clip is an error.
     fn load(&self, worker: &mut IntervalWorker, places: Range<usize>, width: usize) -> Result<(), Error> {
         let size = places.len().div_ceil(LANES) * width * LANES;
         let (eps, (least, most)) = (self.region.eps, self.region.limits());
@@ -123,7 +123,7 @@ impl BoundsPass<'_> {
         }
         let [lo, hi] = &mut worker.ends[0];
         for ((x, lo), hi) in x.iter().zip(&mut lo[..size]).zip(&mut hi[..size]) {
-            // Comparisons that are false for a NaN keep it.
+            // The comparisons are false for a NaN, so it is kept.
             let (a, b) = (x - eps, x + eps);
             *lo = if a < least { least } else { a };
             *hi = if b > most { most } else { b };
@@ -131,8 +131,8 @@ impl BoundsPass<'_> {
         Ok(())
     }
 
-    /// Bounds, margins, losses and certificates, and unless only values are asked for the gradient with respect to the margins,
-    /// in `worker.g[0]`.
+    /// Bounds, margins, losses and certificates and, unless `ask` is `Values`, the gradient with respect to the margins, in
+    /// `worker.g[0]`.
     fn losses(
         &self,
         worker: &mut IntervalWorker,
@@ -141,14 +141,14 @@ impl BoundsPass<'_> {
         out: &mut BoundsResults<'_>,
     ) -> LeafSum {
         let (n, isa) = (out.outputs, self.engine.isa);
-        let own = if self.ask == Ask::InputGradients { 1.0 } else { scale };
+        let factor = if self.ask == Ask::InputGradients { 1.0 } else { scale };
         let mut sum = LeafSum::default();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {
             let count = (places.end - first).min(LANES);
             let at = unit * n * LANES..(unit + 1) * n * LANES;
             let (labels, mut weights, mut losses) = (worker.labels[unit], [0.0f32; LANES], [0.0f32; LANES]);
             for i in 0..count {
-                weights[i] = self.batch.weights.map_or(own, |w| w[first + i]);
+                weights[i] = self.batch.weights.map_or(factor, |w| w[first + i]);
             }
             let (logits, margins) = (&worker.logits[at.clone()], &mut worker.spread[at.clone()]);
             let mut certified = [true; LANES];
@@ -174,7 +174,7 @@ impl BoundsPass<'_> {
         sum
     }
 
-    /// One lane's margins in the place of their spread; whether all but the label's are below zero with some slack.
+    /// Replaces the spread of one lane by its margins. Returns true if all but the label's are below zero, by the slack.
     fn margins(&self, margins: &mut [f32], logits: &[f32], size: &[f32], (lane, label): (usize, usize)) -> bool {
         let bias = match self.engine.stages.last().map(|s| &s.kind) {
             Some(StageKind::Dense(dense)) => &self.weights[1].flat[dense.bias.clone()],
@@ -190,7 +190,7 @@ impl BoundsPass<'_> {
         certified
     }
 
-    /// From gradients with respect to the ends of the box to that of the sample, in `g[0]`: an end moves along with the sample
+    /// Turns the gradients with respect to the ends of the box into that of the sample, in `g[0]`: an end moves with the sample
     /// unless it is clipped.
     fn to_samples(&self, worker: &mut IntervalWorker, size: usize) {
         let (eps, (least, most)) = (self.region.eps, self.region.limits());

@@ -1,8 +1,8 @@
-//! Interval bounds: what the logits can be when every entry of a sample moves by up to eps, carried through the network as
-//! intervals (interval bound propagation). They certify samples, and their gradients train networks that can be certified.
+//! Interval bound propagation: bounds of the logits when every entry of a sample moves by up to eps. Bounds certify samples, and
+//! their gradients train networks that can be certified.
 //!
-//! A linear map sends centre and radius to `W centre + b` and `|W| radius`; tanh, ReLU and max-pooling are monotone and act on both
-//! ends. In the last layer `z_j - z_y` is bounded as one linear map, which is tighter than the difference of two bounds.
+//! A linear map takes centre and radius to `W centre + b` and `|W| radius`. tanh, ReLU and max-pooling are monotone and are applied to
+//! both ends. In the last layer `z_j - z_y` is bounded as one linear map, which is tighter than the difference of two bounds.
 
 mod backward;
 mod conv_backward;
@@ -17,12 +17,26 @@ use leaf::{BoundsPass, BoundsResults};
 use std::sync::Mutex;
 use worker::IntervalWorker;
 
-/// Which inputs a sample may be replaced by: each entry moves by up to `eps`, and stays within `clip`.
+/// The set of inputs around a sample: each entry differs by up to `eps`, and stays within `clip`.
+///
+/// ```
+/// use standoff_nn::{Ask, Batch, Biases, Bounds, Engine, Model, Region, Samples, Shape};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 3)?;
+/// let mut engine = Engine::new(&model, 1)?;
+/// engine.set_weights(&model.initialise(Biases::Zero, 1))?;
+/// let (data, labels) = ([0.5; 4], [0]);
+/// let batch = Batch { samples: Samples::Floats(&data), labels: &labels, rows: None, ends: &[1], weights: None };
+/// let mut out = Bounds::default();
+/// engine.bounds(&batch, Region::image(0.01), Ask::Values, &mut out)?;
+/// assert!((0..3).all(|j| out.lower[j] <= out.upper[j]));
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
     /// The radius, in the units of the input.
     pub eps: f32,
-    /// The least and the largest value an entry can have at all, which all samples must keep to; `None` if there are none.
+    /// The smallest and the largest value of an entry, for samples too; `None` for no limits.
     pub clip: Option<(f32, f32)>,
 }
 
@@ -32,8 +46,7 @@ impl Region {
         Self { eps, clip: Some((0.0, 1.0)) }
     }
 
-    /// For the same images, with a radius that is no `f32`: rounded up, as the region may be larger than what is asked for, not
-    /// smaller.
+    /// The same with a radius in `f64`. It is rounded up to `f32`, so that the region contains the requested one.
     pub fn image_within(eps: f64) -> Self {
         let nearest = eps as f32;
         Self::image(if f64::from(nearest) < eps { nearest.next_up() } else { nearest })
@@ -65,11 +78,11 @@ impl Region {
     }
 }
 
-/// What holds for every input of a region. Kept and passed again, it allocates nothing.
+/// Bounds that hold for every input of a region. A value that is passed again is reused without allocation.
 ///
 /// The *worst-case loss* is the cross-entropy of the upper bounds of the margins, an upper bound of the cross-entropy within the
-/// region. A mixture with the loss of the samples themselves, as interval-bound training wants it, is linear in both: run
-/// [`Engine::pass`] on the same batch, then [`mix`](Self::mix).
+/// region. Interval-bound training minimises a mixture of it and the loss of the samples: run [`Engine::pass`] on the same batch,
+/// then [`mix`](Self::mix).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bounds {
     /// Lower bounds of the logits, `[sample][output]`.
@@ -80,29 +93,29 @@ pub struct Bounds {
     pub margins: Vec<f32>,
     /// The worst-case loss of each sample.
     pub losses: Vec<f32>,
-    /// Whether no input of the region is classified otherwise than labelled: every other margin is below zero, with
-    /// [`Bounds::SLACK`] to spare.
+    /// True if every input of the region is classified as labelled: all other margins are below zero, by [`Bounds::SLACK`].
     pub certified: Vec<bool>,
     /// The worst-case loss of each group: its mean, or the weighted sum when the batch has weights.
     pub group_losses: Vec<f64>,
-    /// How many samples of each group are certified.
+    /// Number of certified samples in each group.
     pub group_certified: Vec<usize>,
-    /// The gradient of each group's worst-case loss, when asked for.
+    /// The gradient of each group's worst-case loss; empty unless [`Ask::Gradients`].
     pub gradients: Vec<Vec<f32>>,
-    /// The gradient of each sample's worst-case loss times its weight (1 without weights) with respect to the sample, which moves
-    /// its region along; `[sample][entry]`, when asked for.
+    /// The gradient of each sample's worst-case loss times its weight (1 without weights) with respect to the centre of its region,
+    /// `[sample][entry]`; empty unless [`Ask::InputGradients`].
     pub input_gradients: Vec<f32>,
 }
 
 impl Bounds {
-    /// Bounds are computed in `f32`, without directed rounding: they are not a proof to the last bit. A margin counts as below
-    /// zero only if it stays there when this fraction of `|W_j - W_y| (|centre| + radius) + |b_j| + |b_y|`, the size of the terms
-    /// it is the sum of, is added: about 170 units of rounding. On the models of the tests that is at least five times the
-    /// error against `f64`; the rounding of earlier layers is not bounded, and can be larger in a deep network of large weights.
+    /// Bounds are computed in `f32` without directed rounding, so they are not a rigorous proof. A margin counts as below zero only
+    /// if it is still below zero after adding this fraction of `|W_j - W_y| (|centre| + radius) + |b_j| + |b_y|`, the sum of the
+    /// absolute values of its terms: about 170 units of rounding. On the models of the tests that is at least five times the
+    /// error against `f64`. The rounding errors of earlier layers are not bounded, and can be larger in a deep network with large
+    /// weights.
     pub const SLACK: f32 = 1e-5;
 
-    /// Makes losses and gradients those of `kappa * natural + (1 - kappa) * worst case`, from the cross-entropy pass of the same
-    /// batch with the same question. Bounds and certificates stay.
+    /// Replaces losses and gradients by those of `kappa * natural + (1 - kappa) * worst case`, from the cross-entropy pass of the same
+    /// batch with the same [`Ask`]. Bounds and certificates do not change.
     pub fn mix(&mut self, natural: &Outcome, kappa: f32) -> Result<(), Error> {
         if !(0.0..=1.0).contains(&kappa) {
             return Err(Error::Mismatch(format!("kappa is {kappa}: want a number from 0 to 1")));
@@ -114,7 +127,7 @@ impl Bounds {
         let theirs =
             sizes(natural.losses.len(), natural.group_losses.len(), &natural.gradients, natural.input_gradients.len());
         if mine != theirs {
-            let why = "the pass and the bounds to mix are of different batches, or were asked different questions";
+            let why = "the pass and the bounds to mix have different batches or different gradients";
             return Err(Error::Mismatch(why.into()));
         }
         let blend = |worst: &mut [f32], natural: &[f32]| {
@@ -135,7 +148,7 @@ impl Bounds {
     }
 }
 
-/// What an engine keeps for bounds once it was asked for some.
+/// Scratch that an engine keeps for bounds.
 #[derive(Debug, Default)]
 pub(super) struct IntervalScratch {
     workers: Mutex<Vec<IntervalWorker>>,
@@ -144,11 +157,11 @@ pub(super) struct IntervalScratch {
 }
 
 impl Engine {
-    /// Bounds over the region around every sample of a batch, their worst-case losses, and gradients as asked: two linear passes
-    /// per layer. Every number in `out` is finite, or the error says where it was not.
+    /// Bounds over the region around every sample of a batch, worst-case losses, and the gradients of `ask`. It costs two linear maps
+    /// per layer. If a number in `out` is not finite, the error names it.
     ///
-    /// Where a wide region drives both ends of a tanh into saturation its derivative vanishes in `f32`, and with it the gradient
-    /// of all layers before; training starts from a small eps.
+    /// If a wide region saturates both ends of a tanh, its derivative is zero in `f32`, and so are the gradients of all layers
+    /// before it. Start training with a small eps.
     pub fn bounds(&self, batch: &Batch<'_>, region: Region, ask: Ask, out: &mut Bounds) -> Result<(), Error> {
         batch.check(&self.model)?;
         region.check()?;

@@ -1,4 +1,4 @@
-//! The methods of fair training, by name: how the weights of the groups answer, and where they start.
+//! The methods of fair training, by name: the rule for the group weights, and their start.
 
 use serde::{Deserialize, Serialize};
 use standoff::error::nearest;
@@ -8,43 +8,43 @@ use standoff::methods::Reply;
 use super::GroupGame;
 use crate::Error;
 
-/// Who decides what a group counts.
+/// The rule for the weight of each group in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum FairMethod {
     /// The mean loss over all samples.
     Normal,
-    /// The worst group alone: lambda = 0.
+    /// The group with the largest loss: lambda = 0.
     Minmax,
-    /// The worst groups, held to the mean by lambda: smoother.
+    /// The groups with the largest losses, regularised towards equal weights by lambda.
     MinmaxReg,
     /// Exponentiated-gradient weights (group DRO, agnostic federated learning).
     GroupDro,
-    /// Every group the same, however large (inverse frequency).
+    /// The same weight for every group, whatever its size (inverse frequency).
     Reweight,
-    /// The worst share of the samples, whatever their group.
+    /// The share of the samples with the largest losses, whatever their group.
     Cvar,
     /// Exponentially tilted group losses (TERM).
     Tilted,
 }
 
-/// The numbers that methods go by; each looks at its own.
+/// The parameters of all methods; each method uses its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Terms {
-    /// The regulariser of [`Method::MinmaxReg`].
+pub struct MethodParameters {
+    /// The regulariser of [`FairMethod::MinmaxReg`].
     pub lambda: f64,
-    /// Whether it answers by accelerated ascent (Algorithm 3) instead of exactly.
+    /// If true, y is computed by accelerated ascent (Algorithm 3) instead of exactly.
     pub accelerated: bool,
-    /// The step of [`Method::GroupDro`].
+    /// The step of [`FairMethod::GroupDro`].
     pub dro_rate: f64,
-    /// The tilt of [`Method::Tilted`].
+    /// The tilt of [`FairMethod::Tilted`].
     pub tilt: f64,
-    /// The share of samples that [`Method::Cvar`] counts.
+    /// The share of samples that [`FairMethod::Cvar`] uses.
     pub share: f64,
 }
 
-impl Method {
-    /// All of them, in the order in which they are listed.
+impl FairMethod {
+    /// All methods, in the order of lists.
     pub const ALL: [Self; 7] =
         [Self::Normal, Self::Minmax, Self::MinmaxReg, Self::GroupDro, Self::Reweight, Self::Cvar, Self::Tilted];
 
@@ -61,7 +61,7 @@ impl Method {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         match self {
             Self::Normal => "The mean loss over all samples",
@@ -87,9 +87,9 @@ impl Method {
         })
     }
 
-    /// How y answers.
-    pub fn reply(self, terms: &Terms) -> Reply {
-        let &Terms { lambda, dro_rate, tilt, .. } = terms;
+    /// The rule for y.
+    pub fn reply(self, terms: &MethodParameters) -> Reply {
+        let &MethodParameters { lambda, dro_rate, tilt, .. } = terms;
         match self {
             Self::Normal | Self::Reweight | Self::Cvar => Reply::Held,
             Self::Minmax => Reply::Exact { lambda: 0.0 },
@@ -100,7 +100,7 @@ impl Method {
         }
     }
 
-    /// Where y starts, from the sizes of the groups: their shares of the data, or the same for all.
+    /// The start of y, from the sizes of the groups: their shares of the data, or equal weights.
     pub fn start(self, sizes: &[usize]) -> Vec<f32> {
         let n: usize = sizes.iter().sum();
         match self {
@@ -110,8 +110,8 @@ impl Method {
         }
     }
 
-    /// The game as this method plays it.
-    pub fn game(self, game: GroupGame, terms: &Terms) -> Result<GroupGame, Error> {
+    /// The game with the changes that this method needs.
+    pub fn game(self, game: GroupGame, terms: &MethodParameters) -> Result<GroupGame, Error> {
         match self {
             Self::Cvar => game.tail(terms.share),
             Self::Minmax => Ok(game.at_corners()),
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn every_name_comes_back() {
-        for method in Method::ALL {
-            assert_eq!(Method::named(method.name()), Ok(method));
+        for method in FairMethod::ALL {
+            assert_eq!(FairMethod::named(method.name()), Ok(method));
         }
-        let error = Method::named("minmax-rge").unwrap_err().to_string();
+        let error = FairMethod::named("minmax-rge").unwrap_err().to_string();
         assert!(error.contains("did you mean `minmax-reg`?") && error.contains("tilted"), "{error}");
     }
 }

@@ -1,57 +1,55 @@
-//! The images of a step: clean ones first, then those that attacks have moved, with what the network says of them.
+//! The images of a step: the clean ones first, then the attacked ones, with their losses and predictions.
 
 use super::random::scatter;
-use super::{Attack, Labelled, Start};
+use super::{Start, TrainingAttack};
+use crate::games::StepInput;
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples, Steps};
 
-/// What a step is made of.
+/// A step of training: its images and its attack.
 #[derive(Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub engine: &'a Engine,
-    pub data: &'a Labelled,
-    /// The batch, as rows of the data.
-    pub rows: &'a [u32],
+pub(super) struct AttackStep<'a> {
+    pub input: StepInput<'a>,
     /// The attack at this step.
-    pub attack: Attack,
+    pub attack: TrainingAttack,
+    /// The seed of random starts.
     pub seed: u64,
-    pub step: Option<u64>,
 }
 
-impl Field<'_> {
-    /// How many images the batch has.
+impl AttackStep<'_> {
+    /// The number of images of the batch.
     pub(super) fn len(&self) -> usize {
-        self.rows.len()
+        self.input.rows.len()
     }
 
     pub(super) fn width(&self) -> usize {
-        self.data.input().size()
+        self.input.data.input().size()
     }
 
     pub(super) fn label(&self, image: usize) -> usize {
-        usize::from(self.data.labels()[self.rows[image] as usize])
+        usize::from(self.input.data.labels()[self.input.rows[image] as usize])
     }
 
     fn steps(&self, count: usize) -> Steps {
-        let Attack { kind, size, eps, clip, .. } = self.attack;
+        let TrainingAttack { kind, size, eps, clip, .. } = self.attack;
         Steps { kind, size, count, eps, clip }
     }
 }
 
-/// What an attack climbs.
+/// The loss that an attack maximises.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Climb {
+pub(super) enum AscentLoss {
     CrossEntropy,
     /// The margin of each row's own target.
     Margin,
 }
 
-/// Rows of images: row i < n is the clean image i of the batch. Kept and filled again, it allocates nothing.
+/// Rows of images: row i < n is the clean image i of the batch. Reused, so that a step allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Frozen {
     /// `[row][entry]`.
     pub images: Vec<f32>,
     pub labels: Vec<u16>,
-    /// Which image of the batch each row began as, and the target of its attack.
+    /// The image of the batch that each row began as, and the target of its attack.
     pub origin: Vec<u32>,
     pub targets: Vec<u16>,
     pub losses: Vec<f32>,
@@ -63,18 +61,18 @@ pub(super) struct Frozen {
     gathered: Vec<f32>,
     from: Vec<u32>,
     towards: Vec<u16>,
-    /// Where attacks begin, `[image][entry]`, unless at the images.
+    /// The starts of attacks, `[image][entry]`; empty if they start at the images.
     starts: Vec<f32>,
 }
 
 impl Frozen {
-    /// The clean images of the batch, and nothing else.
-    pub(super) fn begin(&mut self, field: &Field<'_>) {
-        let (n, width) = (field.len(), field.width());
+    /// Loads the clean images of the batch and removes all other rows.
+    pub(super) fn begin(&mut self, step: &AttackStep<'_>) {
+        let (n, width) = (step.len(), step.width());
         self.resize(n, width);
         for (i, image) in self.images.chunks_exact_mut(width).enumerate() {
-            field.data.copy_row(field.rows[i] as usize, image);
-            self.labels[i] = field.label(i) as u16;
+            step.input.data.copy_row(step.input.rows[i] as usize, image);
+            self.labels[i] = step.label(i) as u16;
             self.origin[i] = i as u32;
             self.targets[i] = self.labels[i];
         }
@@ -89,23 +87,23 @@ impl Frozen {
         self.correct.resize(rows, false);
     }
 
-    /// Finds where attacks begin.
-    pub(super) fn prepare_starts(&mut self, field: &Field<'_>) -> Result<(), Error> {
-        let size = field.len() * field.width();
+    /// Computes the starts of the attacks.
+    pub(super) fn prepare_starts(&mut self, step: &AttackStep<'_>) -> Result<(), Error> {
+        let size = step.len() * step.width();
         self.starts.clear();
-        match field.attack.start {
+        match step.attack.start {
             Start::Clean => {}
             Start::Random { radius } => {
                 self.starts.extend_from_slice(&self.images[..size]);
-                scatter(&mut self.starts, radius, field.attack.clip, field.seed, field.step);
+                scatter(&mut self.starts, radius, step.attack.clip, step.seed, step.input.step);
             }
             Start::Warm { steps } => {
                 self.starts.extend_from_slice(&self.images[..size]);
-                let ends = [field.len()];
-                let clean = Batch { rows: Some(field.rows), ends: &ends, ..batch_of(field.data) };
-                let steps = field.steps(steps);
-                field.engine.ascend(&clean, Loss::CrossEntropy, &steps, &mut self.starts)?;
-                self.work += (steps.count * field.len()) as u64;
+                let ends = [step.len()];
+                let clean = Batch { rows: Some(step.input.rows), ends: &ends, ..step.input.batch() };
+                let steps = step.steps(steps);
+                step.input.engine.ascend(&clean, Loss::CrossEntropy, &steps, &mut self.starts)?;
+                self.work += (steps.count * step.len()) as u64;
             }
         }
         Ok(())
@@ -127,7 +125,7 @@ impl Frozen {
         row as u32
     }
 
-    /// Takes some rows back to where their attacks begin.
+    /// Moves some rows back to the starts of their attacks.
     pub(super) fn restart(&mut self, rows: &[u32], width: usize) {
         for &row in rows {
             let (row, image) = (row as usize, self.origin[row as usize] as usize);
@@ -140,16 +138,22 @@ impl Frozen {
         }
     }
 
-    /// Takes some rows through steps of the attack.
-    pub(super) fn climb(&mut self, field: &Field<'_>, rows: &[u32], what: Climb, count: usize) -> Result<(), Error> {
+    /// Makes steps of the attack on some rows.
+    pub(super) fn climb(
+        &mut self,
+        step: &AttackStep<'_>,
+        rows: &[u32],
+        what: AscentLoss,
+        count: usize,
+    ) -> Result<(), Error> {
         self.towards.clear();
         self.towards.extend(rows.iter().map(|&row| self.targets[row as usize]));
         let towards = std::mem::take(&mut self.towards);
         let loss = match what {
-            Climb::CrossEntropy => Loss::CrossEntropy,
-            Climb::Margin => Loss::Margin(&towards),
+            AscentLoss::CrossEntropy => Loss::CrossEntropy,
+            AscentLoss::Margin => Loss::Margin(&towards),
         };
-        let done = self.climb_on(field, rows, loss, count);
+        let done = self.climb_on(step, rows, loss, count);
         self.towards = towards;
         done
     }
@@ -157,25 +161,25 @@ impl Frozen {
     /// The same on any loss, its arguments in the order of the rows.
     pub(super) fn climb_on(
         &mut self,
-        field: &Field<'_>,
+        step: &AttackStep<'_>,
         rows: &[u32],
         loss: Loss<'_>,
         count: usize,
     ) -> Result<(), Error> {
-        if rows.is_empty() || count == 0 || field.attack.eps == 0.0 {
+        if rows.is_empty() || count == 0 || step.attack.eps == 0.0 {
             return Ok(());
         }
-        let width = field.width();
+        let width = step.width();
         self.from.clear();
         self.gathered.clear();
         for &row in rows {
             let row = row as usize;
-            self.from.push(field.rows[self.origin[row] as usize]);
+            self.from.push(step.input.rows[self.origin[row] as usize]);
             self.gathered.extend_from_slice(&self.images[row * width..(row + 1) * width]);
         }
         let ends = [rows.len()];
-        let clean = Batch { rows: Some(&self.from), ends: &ends, ..batch_of(field.data) };
-        field.engine.ascend(&clean, loss, &field.steps(count), &mut self.gathered)?;
+        let clean = Batch { rows: Some(&self.from), ends: &ends, ..step.input.batch() };
+        step.input.engine.ascend(&clean, loss, &step.steps(count), &mut self.gathered)?;
         self.work += (count * rows.len()) as u64;
         for (&row, moved) in rows.iter().zip(self.gathered.chunks_exact(width)) {
             self.images[row as usize * width..(row as usize + 1) * width].copy_from_slice(moved);
@@ -183,7 +187,7 @@ impl Frozen {
         Ok(())
     }
 
-    /// A pass over some rows as they are; losses and predictions are kept by row, the rest is in `outcome`.
+    /// A pass over some rows; losses and predictions are kept by row, the rest is in `outcome`.
     pub(super) fn pass(
         &mut self,
         engine: &Engine,
@@ -201,8 +205,4 @@ impl Frozen {
         }
         Ok(())
     }
-}
-
-fn batch_of(data: &Labelled) -> Batch<'_> {
-    Batch { samples: data.samples(), labels: data.labels(), rows: None, ends: &[], weights: None }
 }

@@ -2,13 +2,10 @@
 //! the image attacked towards label j; and its relatives (Madry's, TRADES, natural training).
 //!
 //! The attack runs when W is fixed, and its images are then frozen: value, gradients and certificate are those of the frozen game
-//! (`docs/robust-game.md`). Beside it, interval-bound training ([`IntervalGame`](crate::interval::IntervalGame)), and proofs
-//! ([`certify`](crate::certify)) of which samples no input of a region can change.
+//! (`docs/robust-game.md`).
 
-pub(super) mod batches;
 mod frozen;
 mod game;
-mod labelled;
 mod measure;
 mod method;
 mod options;
@@ -17,16 +14,13 @@ mod probe;
 mod random;
 mod trades;
 
-pub use crate::fair::Order;
-pub use batches::Batching;
-pub use game::RobustGame;
-pub use labelled::Labelled;
-pub use measure::{Measured, Tally};
-pub use method::Method;
-pub use options::{Attack, Objective, Options, Start, Targets};
-pub use probe::{Look, Probe};
+pub use game::{AttackedLosses, RobustGame};
+pub use measure::{Accuracy, Measured};
+pub use method::RobustMethod;
+pub use options::{Objective, Options, Start, Targets, TrainingAttack};
+pub use probe::{Probe, ProbeResult};
 
-/// The page on the game, whose example is tried like any other.
+/// The example of the page on the game, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../../docs/robust-game.md")]
-struct Page;
+struct RobustGamePage;

@@ -1,38 +1,37 @@
-//! A robust game that is measured at given parameters, whatever stands for its maximum.
+//! One measurement for every kind of robust training: with attacks, and with interval bounds.
 
 use super::RobustGame;
 use crate::Error;
 use crate::interval::IntervalGame;
 use standoff::{Certificate, Game};
 
-/// A game that can be measured at given parameters, on images of its own.
+/// A game that can be measured at given parameters, on all its images.
 pub trait Probe: Game<Real = f32> {
-    /// Measures; `lambda` regularises the answer of each image where there is one.
-    fn look(&mut self, x: &[f32], lambda: f64) -> Result<Look, Error>;
+    /// Measures; `lambda` regularises y for each image, where y is not a single point.
+    fn probe(&mut self, x: &[f32], lambda: f64) -> Result<ProbeResult, Error>;
 
-    /// Why the last value was not finite, if it was not.
+    /// The reason why the last value was not finite, if it was not.
     fn fault(&self) -> Option<&Error>;
 }
 
-/// What a probe sees.
+/// The result of a [`Probe`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct ProbeResult {
     /// f of the frozen game.
     pub value: f64,
-    /// What either player could still gain there.
+    /// Bounds of the gain that is left for each player.
     pub certificate: Certificate,
-    /// Images that stand under the attack of training, or are bounded to.
-    pub standing: usize,
-    /// Of so many.
+    /// Images that are classified as labelled under the attack of training, or by the interval bounds.
+    pub robust: usize,
+    /// The number of images.
     pub images: usize,
 }
 
 impl Probe for RobustGame {
-    fn look(&mut self, x: &[f32], lambda: f64) -> Result<Look, Error> {
-        let lambda = self.lambda(lambda);
-        let seen = self.measure(x, lambda)?;
-        let (standing, images) = (seen.tally.attacked, seen.tally.images);
-        Ok(Look { value: seen.value, certificate: seen.certificate, standing, images })
+    fn probe(&mut self, x: &[f32], lambda: f64) -> Result<ProbeResult, Error> {
+        let found = self.measure(x, lambda / self.data.len() as f64)?;
+        let (robust, images) = (found.accuracy.attacked, found.accuracy.images);
+        Ok(ProbeResult { value: found.value, certificate: found.certificate, robust, images })
     }
 
     fn fault(&self) -> Option<&Error> {
@@ -41,9 +40,10 @@ impl Probe for RobustGame {
 }
 
 impl Probe for IntervalGame {
-    fn look(&mut self, x: &[f32], _: f64) -> Result<Look, Error> {
-        let seen = self.measure(x)?;
-        Ok(Look { value: seen.value, certificate: seen.certificate, standing: seen.certified, images: seen.images })
+    fn probe(&mut self, x: &[f32], _: f64) -> Result<ProbeResult, Error> {
+        let found = self.measure(x)?;
+        let (robust, images) = (found.certified, found.images);
+        Ok(ProbeResult { value: found.value, certificate: found.certificate, robust, images })
     }
 
     fn fault(&self) -> Option<&Error> {

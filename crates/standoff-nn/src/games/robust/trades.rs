@@ -3,10 +3,10 @@
 //! With `p = softmax(z)` at the clean image and `q = softmax(z')` at the attacked one,
 //! `dKL/dz'_k = q_k - p_k` and `dKL/dz_k = p_k (log p_k - log q_k - KL)`.
 
-use super::frozen::{Field, Frozen};
+use super::frozen::{AttackStep, Frozen};
 use crate::{Ask, Error, Loss};
 
-/// What the objective keeps.
+/// Buffers of the objective.
 #[derive(Debug, Default)]
 pub(super) struct Trades {
     /// `softmax(z)` of the clean images, `[image][output]`, and its logarithm.
@@ -23,30 +23,30 @@ impl Trades {
     pub(super) fn fix(
         &mut self,
         frozen: &mut Frozen,
-        field: &Field<'_>,
+        step: &AttackStep<'_>,
         beta: f64,
         (ask, gradient): (Ask, &mut Vec<f32>),
     ) -> Result<f64, Error> {
-        let (n, outputs, engine) = (field.len(), field.engine.model().outputs(), field.engine);
-        frozen.begin(field);
+        let (n, outputs, engine) = (step.len(), step.input.engine.model().outputs(), step.input.engine);
+        frozen.begin(step);
         self.take_rows(0, n);
         frozen.pass(engine, &self.rows, Loss::CrossEntropy, (Ask::Values, None))?;
         log_softmax(&mut self.log_clean, &frozen.outcome.logits, outputs);
         self.probabilities.clear();
         self.probabilities.extend(self.log_clean.iter().map(|l| libm::exp(*l) as f32));
-        frozen.prepare_starts(field)?;
+        frozen.prepare_starts(step)?;
         for image in 0..n {
-            frozen.add(image, frozen.labels[image], field.width());
+            frozen.add(image, frozen.labels[image], step.width());
         }
         self.take_rows(n, n);
-        frozen.climb_on(field, &self.rows, Loss::Kl(&self.probabilities), field.attack.steps)?;
+        frozen.climb_on(step, &self.rows, Loss::Kl(&self.probabilities), step.attack.steps)?;
         let natural: f64 = frozen.losses[..n].iter().map(|&l| f64::from(l)).sum();
         self.weights.clear();
         self.weights.resize(n, (beta / n as f64) as f32);
         let asked = (ask, Some(&self.weights[..]));
         frozen.pass(engine, &self.rows, Loss::Kl(&self.probabilities), asked)?;
         log_softmax(&mut self.log_moved, &frozen.outcome.logits, outputs);
-        let divergence = self.differentiate(field, beta, outputs);
+        let divergence = self.differentiate(step, beta, outputs);
         if ask == Ask::Gradients {
             gradient.clear();
             gradient.extend_from_slice(&frozen.outcome.gradients[0]);
@@ -65,15 +65,15 @@ impl Trades {
     }
 
     /// The slope of the objective in the logits of the clean images; returns the sum of the divergences.
-    fn differentiate(&mut self, field: &Field<'_>, beta: f64, outputs: usize) -> f64 {
+    fn differentiate(&mut self, step: &AttackStep<'_>, beta: f64, outputs: usize) -> f64 {
         self.coefficients.clear();
         let mut total = 0.0;
-        for image in 0..field.len() {
+        for image in 0..step.len() {
             let at = image * outputs..(image + 1) * outputs;
             let (clean, moved) = (&self.log_clean[at.clone()], &self.log_moved[at]);
             let divergence: f64 = clean.iter().zip(moved).map(|(p, q)| libm::exp(*p) * (p - q)).sum();
             for (k, (p, q)) in clean.iter().zip(moved).enumerate() {
-                let own = if k == field.label(image) { 1.0 } else { 0.0 };
+                let own = if k == step.label(image) { 1.0 } else { 0.0 };
                 let share = libm::exp(*p);
                 self.coefficients.push((share - own + beta * share * (p - q - divergence)) as f32);
             }

@@ -1,5 +1,5 @@
-//! The safetensors format: eight bytes for the length of a JSON header, the header, the numbers. Written here rather than by
-//! the `safetensors` crate, because its map of metadata has no order: the same input gives the same bytes.
+//! The safetensors format: eight bytes for the length of a JSON header, the header, the numbers. It is written here and not by the
+//! `safetensors` crate, whose metadata has no fixed order, so that the same input gives the same bytes.
 
 use super::Metadata;
 use crate::Error;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Tensor<'t> {
     /// Its name.
     pub name: &'t str,
-    /// Its sides.
+    /// Its shape.
     pub shape: &'t [usize],
     /// Its entries, row-major.
     pub values: &'t [f32],
@@ -67,7 +67,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Reads the entries as `f32`: as they are, rounded from `f64`, or widened from the two half precisions.
+/// Reads the entries as `f32`: unchanged, rounded from `f64`, or widened from the two half precisions.
 pub(super) fn decode(name: &str, tensor: &TensorView<'_>, out: &mut [f32]) -> Result<(), Error> {
     fn each<const N: usize>(bytes: &[u8], out: &mut [f32], read: impl Fn([u8; N]) -> f32) {
         let (numbers, rest) = bytes.as_chunks::<N>();
@@ -101,7 +101,8 @@ fn from_half(bits: u16) -> f32 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
-/// Writes a file beside its place, and moves it there when it is whole and on the disk: a crash leaves the old file or the new.
+/// Writes a temporary file in the same folder, and renames it when it is complete and on the disk: after a crash the old or the new
+/// file is there, complete.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut part = path.as_os_str().to_owned();
@@ -113,7 +114,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&part, path)
     };
     write().inspect_err(|_| {
-        // What went wrong is the error to tell, not that its leavings could not be removed.
+        // Report the first error, not a failure to remove the temporary file.
         let _ = fs::remove_file(&part);
     })
 }
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_and_nothing_is_left_beside_it() {
+    fn a_file_is_replaced_as_a_whole_and_no_temporary_file_is_left() {
         let folder = std::env::temp_dir().join(format!("standoff-weights-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.bin");
@@ -148,7 +149,7 @@ mod tests {
             write_atomically(&path, bytes).unwrap();
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
-        // A folder stands where the file should: the error is told, and the part is gone.
+        // A folder has the name of the file: an error is returned, and the temporary file is removed.
         fs::create_dir_all(folder.join("b.bin/c")).unwrap();
         assert!(write_atomically(&folder.join("b.bin"), b"third").is_err());
         let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -1,7 +1,7 @@
-//! Parameters in and out, as safetensors with PyTorch's names and layouts.
+//! Reads and writes parameters as safetensors, with PyTorch's names and layouts.
 //!
-//! A file written here carries the description of its model, so that it can be read back alone. A file from PyTorch has none
-//! and is read for a given model; `names.rs` says which names are understood.
+//! A file written here contains the description of its model. A file from PyTorch does not, and is read for a given model;
+//! `names.rs` lists the names that are recognised.
 
 mod format;
 mod names;
@@ -17,23 +17,35 @@ use safetensors::{SafeTensors, tensor::TensorView};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a file says besides its tensors: text by name.
+/// The metadata of a file: text by name.
 pub type Metadata = BTreeMap<String, String>;
 
-/// The key under which a file carries the description of its model.
+/// The metadata key of the description of the model.
 const MODEL: &str = "standoff.model";
 
-/// The key by which PyTorch's tools know whose layouts these are.
+/// The metadata key by which PyTorch's tools recognise their layouts.
 const FORMAT: &str = "format";
 
-/// A model with its parameters, as a file holds them.
+/// A model with its parameters and metadata, as saved in a file.
+///
+/// ```
+/// use standoff_nn::model::weights::Metadata;
+/// use standoff_nn::{Biases, Model, Shape, Weights};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 2)?;
+/// let parameters = model.initialise(Biases::Zero, 1);
+/// let weights = Weights { model, parameters, metadata: Metadata::new() };
+/// let bytes = weights.to_bytes()?; // `save` and `load` do the same with a path
+/// assert_eq!(Weights::from_bytes(&bytes)?, weights);
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
     /// The model.
     pub model: Model,
     /// Its parameters.
     pub parameters: Vec<f32>,
-    /// What else was saved with it.
+    /// Other text saved with it.
     pub metadata: Metadata,
 }
 
@@ -60,7 +72,7 @@ impl Weights {
         Ok(encode(&tensors, &metadata))
     }
 
-    /// Reads a file that carries its model.
+    /// Reads a file that contains the description of its model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let file = open(bytes)?;
         let model = file.model()?.ok_or_else(|| {
@@ -71,7 +83,7 @@ impl Weights {
         file.read(model)
     }
 
-    /// Reads a file for a model, wherever it comes from. A file that describes another model is refused.
+    /// Reads a file for a model, from standoff or from PyTorch. A file that describes another model is refused.
     pub fn from_bytes_for(model: &Model, bytes: &[u8]) -> Result<Self, Error> {
         let file = open(bytes)?;
         match file.model()? {
@@ -87,17 +99,17 @@ impl Weights {
         }
     }
 
-    /// Writes a file: the old one, if any, stays whole until the new one is.
+    /// Writes a file. An existing file is replaced only when the new one is complete.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         write_atomically(path, &self.to_bytes()?).map_err(|e| at(path, &e))
     }
 
-    /// Reads a file that carries its model.
+    /// Reads a file that contains the description of its model.
     pub fn load(path: &Path) -> Result<Self, Error> {
         Self::from_bytes(&input::read_tensors(path).map_err(|e| at(path, &e))?).map_err(|e| name_file(path, e))
     }
 
-    /// Reads a file for a model, wherever it comes from.
+    /// Reads a file for a model, from standoff or from PyTorch.
     pub fn load_for(model: &Model, path: &Path) -> Result<Self, Error> {
         let bytes = input::read_tensors(path).map_err(|e| at(path, &e))?;
         Self::from_bytes_for(model, &bytes).map_err(|e| name_file(path, e))
@@ -108,7 +120,7 @@ fn at(path: &Path, what: &dyn std::fmt::Display) -> Error {
     Error::Weights(format!("{}: {what}", path.display()))
 }
 
-/// The same error, with its file.
+/// Adds the path to an error.
 fn name_file(path: &Path, error: Error) -> Error {
     match error {
         Error::Weights(why) => at(path, &why),
@@ -117,10 +129,10 @@ fn name_file(path: &Path, error: Error) -> Error {
     }
 }
 
-/// A tensor that was read: its name, its sides, its entries.
+/// A tensor that was read: its name, its shape, its entries.
 pub type Named = (String, Vec<usize>, Vec<f32>);
 
-/// Every tensor of a file, by name in order, and what the file says besides.
+/// Every tensor of a file, sorted by name, and the metadata.
 pub fn tensors(bytes: &[u8]) -> Result<(Vec<Named>, Metadata), Error> {
     let file = open(bytes)?;
     let read = |(name, tensor): (&String, &TensorView<'_>)| {
@@ -132,9 +144,9 @@ pub fn tensors(bytes: &[u8]) -> Result<(Vec<Named>, Metadata), Error> {
     Ok((all?, file.metadata))
 }
 
-/// A file, parsed but not yet believed.
+/// A parsed file whose tensors are not checked yet.
 struct File<'b> {
-    /// By name, in order.
+    /// Sorted by name.
     tensors: BTreeMap<String, TensorView<'b>>,
     metadata: Metadata,
 }
@@ -148,7 +160,7 @@ fn open(bytes: &[u8]) -> Result<File<'_>, Error> {
 }
 
 impl File<'_> {
-    /// The model that the file describes, if it does.
+    /// The model that the file describes, if any.
     fn model(&self) -> Result<Option<Model>, Error> {
         let read = |text: &String| {
             Model::from_toml(text).map_err(|e| Error::Weights(format!("the file's description of its model: {e}")))
@@ -170,7 +182,7 @@ impl File<'_> {
     }
 }
 
-/// Names the first entry that is NaN or infinite, by its index in every dimension.
+/// Returns an error that names the first entry that is NaN or infinite, by its index in every dimension.
 fn refuse_non_finite(name: &str, shape: &[usize], values: &[f32]) -> Result<(), Error> {
     let Some(mut place) = values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
     let value = values[place];

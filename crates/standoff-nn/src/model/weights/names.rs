@@ -1,8 +1,8 @@
-//! Which tensor of a file is which parameter.
+//! Assigns the tensors of a file to the parameters of a model.
 //!
-//! Understood are the model's own names (`conv1.weight`, `fc2.bias`); the same behind a prefix that every tensor has, such as
+//! It recognises the model's own names (`conv1.weight`, `fc2.bias`); the same names with a prefix that every tensor has, such as
 //! `module.`; and the numbers of `nn.Sequential` (`0.weight`, `3.weight`, or `features.0.weight` and `classifier.1.weight`).
-//! Numbered layers are taken in the order of their numbers, where there are two sequences the convolutions' first.
+//! Numbered layers are taken in the order of their numbers. Of two sequences, the one with convolutions is first.
 
 use super::super::Model;
 use crate::Error;
@@ -17,7 +17,7 @@ pub(super) fn assign(model: &Model, tensors: &Tensors<'_>) -> Result<Vec<String>
     let found = loop {
         let named = model.views().iter().map(|view| format!("{prefix}{}", view.name));
         let named: Vec<String> = named.collect();
-        // One name is enough to know the naming; what is missing then is told by name.
+        // One name is enough to recognise the naming; missing tensors are then reported by name.
         if named.iter().any(|name| tensors.contains_key(name)) {
             break named;
         }
@@ -41,15 +41,15 @@ fn common<'t>(prefix: &str, tensors: &'t Tensors<'_>) -> Option<&'t str> {
     tensors.keys().all(|name| name.starts_with(longer)).then_some(longer)
 }
 
-/// Layers that are numbered together.
+/// Layers that are numbered as one sequence.
 struct Sequence<'t> {
-    /// Whether all of them are dense.
+    /// True if all of them are dense.
     dense: bool,
     /// Their numbers and paths.
     layers: Vec<(u64, &'t str)>,
 }
 
-/// The names of numbered layers, in order; `None` when the tensors are named otherwise.
+/// The names of numbered layers, in order; `None` if the tensors have other names.
 fn numbered(prefix: &str, tensors: &Tensors<'_>) -> Option<Result<Vec<String>, Error>> {
     let mut sequences: BTreeMap<&str, Sequence<'_>> = BTreeMap::new();
     for (name, tensor) in tensors {
@@ -84,7 +84,7 @@ fn numbered(prefix: &str, tensors: &Tensors<'_>) -> Option<Result<Vec<String>, E
     Some(Ok(names))
 }
 
-/// Every view has its tensor, of its shape, and nothing is left over.
+/// Checks that every view has a tensor of its shape, and that no tensor remains.
 fn check(model: &Model, tensors: &Tensors<'_>, names: &[String]) -> Result<(), Error> {
     let has = || {
         let all: Vec<String> = tensors.iter().map(|(name, t)| format!("{name} {:?}", t.shape())).collect();

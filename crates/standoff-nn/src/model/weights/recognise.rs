@@ -1,33 +1,33 @@
-//! Networks of images from files that describe themselves, and from files of tensors alone, which are recognised by their shapes.
+//! Reads networks of images from files that describe their model, and from files of tensors only, whose model is recognised by the
+//! shapes.
 //!
-//! What a file says of its inputs stands in its metadata: how a table became numbers, or how pixels are fed and what the outputs are
-//! called.
+//! The metadata describe the inputs and outputs: the preprocessing of a table, or the scale of pixels, and the names of the classes.
 
 use super::{Metadata, Weights, open};
 use crate::model::presets::PRESETS;
 use crate::{Error, Layer, Model, Shape};
 
-/// The key of how rows of a table become features, as JSON.
+/// The metadata key of the preprocessing of a table, as JSON.
 pub const PREPROCESSING: &str = "standoff.preprocessing";
-/// The key of how the bytes of images become numbers: `raw` or `unit`.
+/// The metadata key of the scale of pixels: `raw` (0 to 255) or `unit` (0 to 1).
 pub const SCALE: &str = "standoff.scale";
-/// The key of the names of the outputs, with commas between them.
+/// The metadata key of the names of the classes, separated by commas.
 pub const CLASSES: &str = "standoff.classes";
 
-/// Makes the network that somebody named, for a number of outputs.
+/// Builds the network that the user named, for a number of outputs.
 pub type Candidate<'a> = dyn Fn(usize) -> Result<Model, Error> + 'a;
 
-/// What is saved with the weights of a model of images, so that it can predict: `raw` or `unit`, and the names of the classes.
+/// The metadata of a model of images, which prediction needs: the scale, `raw` or `unit`, and the names of the classes.
 pub fn image_metadata(scale: &str, classes: &[String]) -> Metadata {
     Metadata::from([(SCALE.to_owned(), scale.to_owned()), (CLASSES.to_owned(), classes.join(","))])
 }
 
-/// The names of classes, from how they are saved.
+/// The names of the classes, from their text in the metadata.
 pub fn class_names(text: &str) -> Vec<String> {
     text.split(',').map(|name| name.trim().to_owned()).collect()
 }
 
-/// What bytes are divided by, by its name.
+/// The divisor of bytes for a scale, `raw` or `unit`.
 pub fn divisor(name: &str) -> Result<f32, Error> {
     match name {
         "raw" => Ok(1.0),
@@ -36,14 +36,14 @@ pub fn divisor(name: &str) -> Result<f32, Error> {
     }
 }
 
-/// Whether the bytes are of a safetensors file that does not describe its model.
+/// True for a safetensors file that does not describe its model.
 pub fn is_foreign(bytes: &[u8]) -> bool {
     open(bytes).is_ok_and(|file| !file.metadata.contains_key(super::MODEL))
 }
 
 impl Weights {
-    /// Reads a network for images of a shape: the one that the file describes, the one that was named, or the first preset that
-    /// the tensors fit.
+    /// Reads a network for images of a shape: the one that the file describes, the one that the user named, or the first preset whose
+    /// parameters have the shapes of the tensors.
     pub fn recognise(bytes: &[u8], images: Shape, named: Option<&Candidate<'_>>) -> Result<Self, Error> {
         let weights = if is_foreign(bytes) { foreign(bytes, images, named)? } else { described(bytes, named)? };
         if weights.metadata.contains_key(PREPROCESSING) {
@@ -60,13 +60,13 @@ impl Weights {
         Ok(weights)
     }
 
-    /// What the outputs are called, if the file says so.
+    /// The names of the classes, if the metadata have them.
     pub fn classes(&self) -> Option<Vec<String>> {
         self.metadata.get(CLASSES).map(|names| class_names(names))
     }
 
-    /// A network of inputs `k / divisor` becomes one of pixels from 0 to 1: `W (255 x / divisor) = (255 / divisor W) x`. False if
-    /// the file does not say what pixels are divided by; they are then taken as 0 to 1.
+    /// Converts a network of inputs `byte / divisor` to one of pixels x from 0 to 1: `W (255 x / divisor) = (255 / divisor W) x`. Returns
+    /// false if the metadata have no scale; the network is then assumed to take pixels from 0 to 1.
     pub fn for_pixels(&mut self) -> Result<bool, Error> {
         let Some(name) = self.metadata.get(SCALE) else { return Ok(false) };
         let factor = 255.0 / divisor(name)?;
@@ -85,7 +85,7 @@ fn shape(images: Shape) -> String {
     format!("{} x {}", images.height, images.width)
 }
 
-/// A file that says what its network is; if the user says so too, both must agree.
+/// Reads a file that describes its model; if the user named one too, they must agree.
 fn described(bytes: &[u8], named: Option<&Candidate<'_>>) -> Result<Weights, Error> {
     let weights = Weights::from_bytes(bytes)?;
     if let Some(make) = named
@@ -97,10 +97,10 @@ fn described(bytes: &[u8], named: Option<&Candidate<'_>>) -> Result<Weights, Err
     Ok(weights)
 }
 
-/// A file of tensors alone: the network is the one named, or the first preset that they fit.
+/// Reads a file of tensors only: the model is the one that the user named, or the first preset that has these shapes.
 fn foreign(bytes: &[u8], images: Shape, named: Option<&Candidate<'_>>) -> Result<Weights, Error> {
     let file = open(bytes)?;
-    // The outputs are as many as some bias is long.
+    // The number of outputs is the length of one of the biases.
     let mut outputs: Vec<usize> =
         file.tensors.values().filter(|t| t.shape().len() == 1).map(|t| t.shape()[0]).filter(|n| *n > 1).collect();
     outputs.sort_unstable();
@@ -108,7 +108,7 @@ fn foreign(bytes: &[u8], images: Shape, named: Option<&Candidate<'_>>) -> Result
     let mut last = None;
     let mut attempt = |model: Model| match Weights::from_bytes_for(&model, bytes) {
         Ok(weights) => Some(Ok(weights)),
-        // The right network, with a number that is none.
+        // The right network, with a number that is not finite.
         Err(error @ Error::NonFinite(_)) => Some(Err(error)),
         Err(error) => {
             last = Some(error);
@@ -122,7 +122,7 @@ fn foreign(bytes: &[u8], images: Shape, named: Option<&Candidate<'_>>) -> Result
             }
         }
     } else {
-        // A preset that is not asked for need not fit the images.
+        // Presets that cannot take these images are skipped.
         let models = PRESETS.iter().flat_map(|p| outputs.iter().filter_map(|&n| p.build(images, n).ok()));
         if let Some(found) = models.into_iter().find_map(attempt) {
             return found;

@@ -1,4 +1,4 @@
-//! Files written here, files as PyTorch writes them, and files that are wrong.
+//! Tests: files written here, files from PyTorch, and wrong files.
 
 use super::super::presets::IMAGES;
 use super::super::{Biases, Layer, Shape};
@@ -71,7 +71,7 @@ fn a_file_is_saved_and_loaded_by_its_path() {
 }
 
 #[test]
-fn names_of_pytorch_are_understood() {
+fn names_of_pytorch_are_recognised() {
     let w = weights(&small());
     let sequential = |name: &str| {
         name.replace("conv1", "0").replace("fc1", "4").replace("fc2", "10") // 10 sorts before 4 as text

@@ -1,4 +1,4 @@
-//! Reverse mode with bounds of the error: the adjoint of every node, and from them the gradient of one player.
+//! Reverse mode with error bounds: the adjoint of every node, and the gradient of one player.
 
 use super::kinks::{KinkPlace, Kinks, MetKink};
 use super::{Numbers, Origin, Values};
@@ -7,24 +7,24 @@ use crate::formula::graph::Reach;
 use crate::formula::op::{Binary, Op, Reduce, Unary};
 use crate::formula::shape::Product;
 
-/// The most numbers of slopes that are worth a pass each; beyond, the default slopes are used.
+/// Limit of numbers of slopes with a pass each; beyond it, the default slopes are used.
 const MOST_DIRECTIONS: usize = 128;
 
-/// Where a pass begins: steps, entries and their adjoints.
+/// Start of a pass: steps, entries and their adjoints.
 type Start<T> = Vec<(usize, usize, T)>;
 
-/// A step on the way back.
+/// A step of the backward pass.
 #[derive(Clone, Copy)]
 struct PulledStep {
     op: Op,
     at: usize,
     operands: [usize; 2],
-    /// Which operands reach the player's variables.
+    /// For each operand, true if it depends on the player's variables.
     reached: [bool; 2],
 }
 
-/// Which numbers a pass back through an operation reads: those of its operands and of its result. `moves` says which operands depend
-/// on a variable. Nothing else may be read: it is gone.
+/// The numbers that the backward pass of an operation reads: those of its operands and of its result. `moves` says
+/// which operands depend on a variable. No other numbers may be read, because they have been dropped.
 pub(super) fn reads(op: Op, moves: [bool; 2]) -> [bool; 3] {
     match op {
         Op::Each(Unary::Neg) | Op::Pair(Binary::Add | Binary::Sub) => [false; 3],
@@ -39,7 +39,7 @@ pub(super) fn reads(op: Op, moves: [bool; 2]) -> [bool; 3] {
 }
 
 impl<T: Number> Values<'_, T> {
-    /// The gradient of a player, with the slopes given at kinks that are met exactly.
+    /// The gradient of a player, with the given slopes at kinks that are met exactly.
     pub(super) fn gradient(&self, player: Reach, given: &[KinkSlope]) -> EnclosedGradient {
         let mut kinks = Kinks::new(player, given);
         let last = self.program.steps.len() - 1;
@@ -54,7 +54,7 @@ impl<T: Number> Values<'_, T> {
         EnclosedGradient { entries: entries.into_iter().map(Number::widened).collect(), free, covers_a_kink }
     }
 
-    /// What each number of a kink's slope adds to the gradient: a pass each, from the operands of the kink.
+    /// The contribution of each number of a kink's slope to the gradient: one pass each, from the operands of the kink.
     fn directions(&self, met: &MetKink, player: Reach, given: &[KinkSlope]) -> Vec<(usize, Vec<f64>)> {
         let MetKink { ref kink, step, adjoint } = *met;
         let Origin::Apply(op, [a, b]) = self.program.steps[step].origin else { return Vec::new() };
@@ -110,7 +110,7 @@ impl<T: Number> Values<'_, T> {
         gradient
     }
 
-    /// Adds to the adjoints of the operands what flows back from `g`, the adjoint of the step's result.
+    /// Adds the contribution of `g`, the adjoint of the step's result, to the adjoints of the operands.
     fn pull(&self, step: PulledStep, g: Vec<T>, adjoints: &mut [Vec<T>], kinks: &mut Kinks<'_>) {
         let PulledStep { op, at, operands: [a, b], reached } = step;
         match op {
@@ -139,7 +139,8 @@ impl<T: Number> Values<'_, T> {
         }
     }
 
-    /// [`pull`](Self::pull) for an elementwise operation. The memory of `g` goes to an operand that nothing has flowed back to.
+    /// [`pull`](Self::pull) for an elementwise operation. An operand without an adjoint so far reuses the memory of
+    /// `g`.
     fn pull_entries(&self, step: PulledStep, mut g: Vec<T>, adjoints: &mut [Vec<T>], kinks: &mut Kinks<'_>) {
         let PulledStep { op, operands, reached, .. } = step;
         let is_heir = |which: usize| {
@@ -165,7 +166,7 @@ impl<T: Number> Values<'_, T> {
         }
     }
 
-    /// Adds to entry `i` of the adjoint of a step, or to the only one.
+    /// Adds to entry `i` of the adjoint of a step, or to its only entry.
     #[inline(always)]
     fn add(&self, adjoints: &mut [Vec<T>], step: usize, i: usize, amount: T) {
         let all = &mut adjoints[step];
@@ -179,7 +180,8 @@ impl<T: Number> Values<'_, T> {
         KinkPlace { step: at, kink: self.program.steps[at].kink.unwrap_or(usize::MAX), entry, adjoint, convex }
     }
 
-    /// The derivatives of entry `i` of an elementwise operation in the operands that reach the player's variables.
+    /// The derivatives of entry `i` of an elementwise operation with respect to the operands that depend on the
+    /// player's variables.
     fn entry_slopes(&self, step: PulledStep, (i, g): (usize, T), kinks: &mut Kinks<'_>) -> [Option<T>; 2] {
         let PulledStep { op, at, operands: [a, b], reached } = step;
         let (va, vb) = (self.of(a), self.of(b));
@@ -223,7 +225,7 @@ impl<T: Number> Values<'_, T> {
     }
 }
 
-/// The derivative of a smooth function of one number, from its argument or from the value already computed.
+/// The derivative of a smooth function of one number, from its argument or from the computed value.
 fn slope<T: Number>(f: Unary, v: impl Fn() -> T, out: impl Fn() -> T) -> T {
     let one = T::exact(1.0);
     match f {
@@ -243,12 +245,12 @@ fn slope<T: Number>(f: Unary, v: impl Fn() -> T, out: impl Fn() -> T) -> T {
         Unary::Sinh => v().cosh(),
         Unary::Cosh => v().sinh(),
         Unary::Atan => one.over(one.plus(v().times(v()))),
-        // Kinks are treated by the caller.
+        // The caller handles kinks.
         Unary::Abs | Unary::Relu => T::UNKNOWN,
     }
 }
 
-/// The derivative of a smooth operation in its first operand.
+/// The derivative of a smooth operation with respect to its first operand.
 fn first_slope<T: Number>(f: Binary, a: impl Fn() -> T, b: impl Fn() -> T) -> T {
     let one = T::exact(1.0);
     match f {
@@ -261,7 +263,7 @@ fn first_slope<T: Number>(f: Binary, a: impl Fn() -> T, b: impl Fn() -> T) -> T 
     }
 }
 
-/// The derivative of a smooth operation in its second operand.
+/// The derivative of a smooth operation with respect to its second operand.
 fn second_slope<T: Number>(f: Binary, a: impl Fn() -> T, b: impl Fn() -> T) -> T {
     match f {
         Binary::Add => T::exact(1.0),
@@ -293,7 +295,7 @@ fn product_second<T: Number>(Product { m, k, n }: Product, a: Numbers<'_, T>, g:
         }
         return;
     }
-    // Blocks of rows, so that a large matrix is read in the order in which it is stored.
+    // Blocks of rows, so that a large matrix is read in storage order.
     const ROWS: usize = 64;
     for start in (0..m).step_by(ROWS) {
         let rows = if m - start < ROWS { m - start } else { ROWS };

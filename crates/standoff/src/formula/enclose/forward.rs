@@ -1,4 +1,4 @@
-//! The value of each operation, with bounds of its error.
+//! Values of the operations, with error bounds.
 
 use super::Numbers;
 use crate::enclosure::{Number, norm};
@@ -80,7 +80,7 @@ fn product<T: Number>(Product { m, k, n }: Product, a: Numbers<'_, T>, b: Number
     let mut out = Vec::with_capacity(m * n);
     for i in 0..m {
         for j in 0..n {
-            // The kind of the operands is settled outside the loop over k.
+            // The match on the kind of the operands is outside the loop over k.
             out.push(match (a, b) {
                 (Numbers::Exact(a), Numbers::Exact(b)) => {
                     T::dot(k, |l| T::exact(a[i * k + l]), |l| T::exact(b[l * n + j]))

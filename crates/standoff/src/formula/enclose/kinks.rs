@@ -1,14 +1,15 @@
-//! What stands for the derivative at a kink: the slope chosen where any is valid, all of them elsewhere.
+//! Slopes at kinks: a chosen slope where every slope is valid, the interval of all slopes elsewhere.
 //!
-//! Let `w` be the adjoint of the kink's result. Along a step the result of `abs` at 0 changes by `|u'|`, and `w |u'| >= w t u'` for every
-//! slope t in [-1, 1] if `w >= 0`: for the minimising player any slope then bounds the change of f from below, so that its gap is bounded
-//! from above. The same holds for `relu`, `max` and `norm`, which are convex, and with `w <= 0` for `min`; for the maximising player all signs
-//! are reversed. A kink of the other kind, or one whose argument is not known exactly, is covered: the slope is an interval.
+//! Let `w` be the adjoint of the kink's result. Along a step the result of `abs` at 0 changes by `|u'|`, and `w |u'| >= w t u'`
+//! for every slope t in [-1, 1] if `w >= 0`. For the minimising player any slope then bounds the change of f from below, so its
+//! gap is bounded from above. The same holds for `relu`, `max` and `norm`, which are convex, and with `w <= 0` for `min`; for
+//! the maximising player all signs are reversed. A kink of the other sign, or one whose argument is not known exactly, is
+//! covered: the slope is an interval.
 
 use crate::enclosure::{FreeKink, Hull, KinkSlope, Number, norm};
 use crate::formula::graph::Reach;
 
-/// The slopes given, and what was met on the way back.
+/// The given slopes, and the kinks met in the backward pass.
 pub(super) struct Kinks<'s> {
     pub(super) player: Reach,
     given: &'s [KinkSlope],
@@ -16,11 +17,11 @@ pub(super) struct Kinks<'s> {
     pub(super) covered: bool,
 }
 
-/// A kink whose slope may be chosen; its directions are still to be found.
+/// A kink whose slope may be chosen; its directions are computed later.
 pub(super) struct MetKink {
     pub(super) kink: FreeKink,
     pub(super) step: usize,
-    /// About the adjoint of its result.
+    /// The approximate adjoint of its result.
     pub(super) adjoint: f64,
 }
 
@@ -32,11 +33,11 @@ pub(super) struct KinkPlace<T> {
     pub(super) entry: usize,
     /// The adjoint of the entry.
     pub(super) adjoint: T,
-    /// Whether the operation is convex (`abs relu max norm`) or concave (`min`).
+    /// True if the operation is convex (`abs relu max norm`), false if it is concave (`min`).
     pub(super) convex: bool,
 }
 
-/// Whether a slope from outside is one of the hull, exactly. The sum of weights is divided out later.
+/// True if a given slope is in the hull, tested exactly. The sum of weights is divided out later.
 fn is_in_hull<T: Number>(hull: Hull, slope: &[f64]) -> bool {
     match hull {
         Hull::Interval(low, high) => slope.iter().all(|s| *s >= low && *s <= high),
@@ -50,7 +51,7 @@ impl<'s> Kinks<'s> {
         Self { player, given, free: Vec::new(), covered: false }
     }
 
-    /// The slope of a kink that is met exactly, if it may be chosen: the one given, or else the default.
+    /// The slope of a kink that is met exactly and may be chosen: the given one, or the default.
     pub(super) fn choose<T: Number>(&mut self, at: KinkPlace<T>, hull: Hull, default: Vec<f64>) -> Option<Vec<f64>> {
         let (low, high) = at.adjoint.bounds();
         let harmless = if at.convex == (self.player == Reach::X) { low >= 0.0 } else { high <= 0.0 };
@@ -67,7 +68,7 @@ impl<'s> Kinks<'s> {
         Some(slope)
     }
 
-    /// The slope between `low` and `high` at a kink that may be met: all of them.
+    /// The interval of slopes between `low` and `high` at a kink that may be met.
     pub(super) fn cover<T: Number>(&mut self, low: f64, high: f64) -> T {
         self.covered = true;
         T::between(low, high)
@@ -91,7 +92,7 @@ impl<'s> Kinks<'s> {
         self.cover(below, 1.0)
     }
 
-    /// The weight of the first operand of `max(a, b)`, or with `convex` off of `min(a, b)`.
+    /// The weight of the first operand of `max(a, b)`, or of `min(a, b)` if `convex` is false.
     pub(super) fn first_weight<T: Number>(&mut self, a: T, b: T, at: KinkPlace<T>) -> T {
         let ((al, ah), (bl, bh)) = if at.convex { (a.bounds(), b.bounds()) } else { (b.bounds(), a.bounds()) };
         if al > bh {

@@ -1,5 +1,5 @@
-//! The formula once more, with numbers that carry bounds of their errors: value and gradients for proofs. Slower than the tape and used
-//! once per candidate. Constants that were folded with rounding errors are computed here from what they are made of.
+//! Evaluation of the formula with enclosures: value and gradients for proofs. Slower than the tape and used once per
+//! candidate. Constants that were folded with rounding errors are recomputed here from their operands.
 
 mod backward;
 mod forward;
@@ -14,10 +14,10 @@ use super::tape::Blocks;
 use crate::Point;
 use crate::enclosure::{EnclosedGradients, FastEnclosure, KinkSlope, Number, Precision, Slopes};
 
-/// Where a node's numbers come from.
+/// Origin of a node's numbers.
 #[derive(Debug, Clone)]
 enum Origin {
-    /// Exact numbers of the file: that block of the constants.
+    /// Exact numbers of the file: the index of a block of the constants.
     Constant(usize),
     /// Entries of x or of y.
     Variable(Reach, Range<usize>),
@@ -29,15 +29,15 @@ struct EnclosedStep {
     origin: Origin,
     len: usize,
     reach: Reach,
-    /// Its number among the kinks, if it is one.
+    /// Its index among the kinks, if it is one.
     kink: Option<usize>,
-    /// The last step that has it as an operand.
+    /// The last step that uses it as an operand.
     last_use: usize,
-    /// Whether its numbers are needed after the forward pass.
+    /// True if its numbers are needed after the forward pass.
     is_kept: bool,
 }
 
-/// The graph of an objective, as far as the root needs it.
+/// The part of an objective's graph that the root needs.
 #[derive(Debug)]
 pub(super) struct Program {
     steps: Vec<EnclosedStep>,
@@ -79,12 +79,12 @@ impl<T: Number> Numbers<'_, T> {
 struct Values<'p, T> {
     program: &'p Program,
     z: &'p Point<f64>,
-    /// Empty for constants and variables, and for results that nothing needs any more.
+    /// Empty for constants and variables, and for results that are no longer needed.
     known: Vec<Vec<T>>,
 }
 
 impl Program {
-    /// Keeps what the root needs. `constants` are those of the graph.
+    /// Keeps the nodes that the root needs. `constants` are those of the graph.
     pub(super) fn new(graph: &Graph, root: Id, constants: Arc<Blocks>) -> Self {
         let needed = needed(graph, root);
         let mut place = vec![0; root.index() + 1];
@@ -104,7 +104,7 @@ impl Program {
                 kinks - 1
             });
             place[i] = steps.len();
-            // A single number takes no room: it is kept.
+            // A single number takes little memory, so it is kept.
             steps.push(EnclosedStep { origin, len, reach: node.reach, kink, last_use: 0, is_kept: len == 1 });
         }
         mark_uses(&mut steps);
@@ -127,7 +127,7 @@ impl Program {
     }
 }
 
-/// Marks the last use of each step, and what the backward pass reads.
+/// Marks the last use of each step, and the results that the backward pass reads.
 fn mark_uses(steps: &mut [EnclosedStep]) {
     for at in 0..steps.len() {
         let Origin::Apply(op, [a, b]) = steps[at].origin else { continue };
@@ -140,7 +140,7 @@ fn mark_uses(steps: &mut [EnclosedStep]) {
     }
 }
 
-/// Which nodes the root is made of, constants with rounding errors from their operands.
+/// The nodes that the root needs; for constants with rounding errors, their operands too.
 pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
     let mut needed = vec![false; graph.nodes.len()];
     needed[root.index()] = true;
@@ -155,7 +155,7 @@ pub(super) fn needed(graph: &Graph, root: Id) -> Vec<bool> {
 }
 
 impl<'p, T: Number> Values<'p, T> {
-    /// The forward pass. A long result that the backward pass does not read is let go after its last use.
+    /// The forward pass. A long result that the backward pass does not read is dropped after its last use.
     fn at(program: &'p Program, z: &'p Point<f64>) -> Self {
         let mut values = Self { program, z, known: Vec::with_capacity(program.steps.len()) };
         for (at, step) in program.steps.iter().enumerate() {

@@ -1,40 +1,44 @@
-//! Anderson acceleration: from the last few points and their residuals, the point whose residual would be smallest if the residual were
-//! affine. On an affine game it does what GMRES does: n + m distinct eigenvalues take n + m steps, however far apart they are.
+//! Anderson acceleration: from the last few points and their residuals, computes the point whose residual would be
+//! smallest if the residual were affine. On an affine game with full memory it is equivalent to GMRES, which takes at most
+//! n + m steps for any condition number.
 //!
 //! D. G. Anderson, "Iterative procedures for nonlinear integral equations", Journal of the ACM 12, 1965.
 
 use crate::{Point, Real, ops};
 
-/// Most differences that are kept.
-const MEMORY: usize = 8;
-/// Fewer for long vectors: so many numbers in all, but at least [`LEAST`] differences.
+/// Most differences that are kept: one for every [`PER_DIFFERENCE`] variables, at least [`SHORT_MEMORY`].
+const MEMORY: usize = 16;
+const PER_DIFFERENCE: usize = 12;
+/// Differences for few or badly scaled variables: with more of them, the fit is too ill-conditioned.
+pub(super) const SHORT_MEMORY: usize = 8;
+/// Limit of stored numbers, which reduces the memory for long vectors; at least [`LEAST`] differences are kept.
 const NUMBERS: usize = 1 << 18;
 const LEAST: usize = 4;
-/// A difference of residuals that is this close to the span of the newer ones says nothing.
+/// A difference of residuals that is this close to the span of the newer ones is ignored.
 const DEPENDENT: f64 = 1e-10;
 
-/// Differences of points and of residuals, the newest at `head`; x and y one after the other.
+/// Differences of points and of residuals, the newest at `head`; x and y are concatenated.
 pub(super) struct Anderson<R> {
     dim: usize,
     memory: usize,
     kept: u64,
     head: u64,
-    /// A point was pushed since the last reset.
+    /// True if a point was pushed since the last reset.
     some: bool,
     dz: Vec<R>,
     dr: Vec<R>,
     last_z: Vec<R>,
     last_r: Vec<R>,
-    /// Orthonormal columns of the differences of residuals.
+    /// Orthonormal basis of the differences of residuals.
     q: Vec<f64>,
-    /// The upper triangle that belongs to `q`, column by column, and the coefficients.
+    /// The upper triangle of the QR factorisation, column by column, and the coefficients.
     triangle: [[f64; MEMORY]; MEMORY],
     gamma: [f64; MEMORY],
 }
 
 impl<R: Real> Anderson<R> {
     pub(super) fn new(dim: usize) -> Self {
-        let memory = (NUMBERS / dim.max(1)).clamp(LEAST, MEMORY);
+        let memory = (dim / PER_DIFFERENCE).clamp(SHORT_MEMORY, MEMORY).min(NUMBERS / dim.max(1)).max(LEAST);
         let zero = |n: usize| vec![R::default(); n];
         Self {
             dim,
@@ -57,7 +61,7 @@ impl<R: Real> Anderson<R> {
         self.some = false;
     }
 
-    /// Keeps a point and its residual, given coordinate by coordinate.
+    /// Adds a point and its residual, given coordinate by coordinate.
     pub(super) fn push(&mut self, z: impl Fn(usize) -> f64, r: impl Fn(usize) -> f64) {
         if self.some {
             self.head = (self.head + 1) % self.memory as u64;
@@ -76,17 +80,17 @@ impl<R: Real> Anderson<R> {
         self.some = true;
     }
 
-    /// The column of the j-th newest difference.
+    /// The position of the j-th newest difference.
     fn column(&self, j: usize) -> usize {
         (self.head as usize + self.memory - j) % self.memory * self.dim
     }
 
-    /// Coefficients gamma of the smallest `||r - sum_j gamma_j dr_j||`, by Gram-Schmidt from the newest difference on.
-    /// Returns how many differences were used.
-    fn fit(&mut self) -> usize {
+    /// Coefficients gamma of the smallest `||r - sum_j gamma_j dr_j||`, by Gram-Schmidt from the newest difference on,
+    /// for at most that many differences. Returns how many differences were used.
+    fn fit(&mut self, most: usize) -> usize {
         let (dim, mut used) = (self.dim, 0);
         let mut right = [0.0; MEMORY];
-        for j in 0..self.kept as usize {
+        for j in 0..most.min(self.kept as usize) {
             let from = self.column(j);
             let (done, rest) = self.q.split_at_mut(j * dim);
             let fresh = &mut rest[..dim];
@@ -117,9 +121,9 @@ impl<R: Real> Anderson<R> {
     }
 
     /// `out := z - sum gamma_j dz_j - w (r - sum gamma_j dr_j)`, where `w` is the length of a plain step along the residual, coordinate by
-    /// coordinate. `false` if nothing can be fitted.
-    pub(super) fn mix(&mut self, w: impl Fn(usize) -> f64, out: &mut Point<R>) -> bool {
-        let used = self.fit();
+    /// coordinate, and at most `most` differences are used. `false` if nothing can be fitted.
+    pub(super) fn mix(&mut self, most: usize, w: impl Fn(usize) -> f64, out: &mut Point<R>) -> bool {
+        let used = self.fit(most);
         if used == 0 || !self.gamma[..used].iter().all(|g| g.is_finite()) {
             return false;
         }

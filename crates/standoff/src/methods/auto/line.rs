@@ -1,21 +1,21 @@
-//! What the line search remembers: the spectral step length and recent values of `g_lambda`.
+//! State of the line search: the spectral step length and recent values of `g_lambda`.
 
 use crate::{Point, Real};
 
-/// How many recent values a step may be compared with.
+/// Number of recent values that a step is compared with.
 const MEMORY: usize = 8;
 
-/// The line search: spectral step length and recent values of `g_lambda`.
+/// State of the line search: spectral step length and recent values of `g_lambda`.
 pub(super) struct Line<R> {
-    /// Barzilai-Borwein step; 0 before the first.
+    /// Barzilai-Borwein step; 0 before the first step.
     pub(super) tau: f64,
     pub(super) odd: u64,
     pub(super) recent: [f64; MEMORY],
     pub(super) filled: u64,
-    /// The lowest value of the stage, and steps since it last fell by more than rounding.
+    /// The smallest value of the stage, and the number of steps since it last decreased by more than rounding.
     pub(super) lowest: f64,
     pub(super) idle: u64,
-    /// Value and residual of the last answer.
+    /// Value and residual of y's last answer.
     pub(super) value: f64,
     pub(super) residual: f64,
     pub(super) direction: Vec<R>,
@@ -48,7 +48,7 @@ impl<R: Real> Line<R> {
         self.push(value, error);
     }
 
-    /// Keeps a value, of which the game states the error.
+    /// Adds a value; `error` is the error of values that the game states.
     pub(super) fn push(&mut self, value: f64, error: f64) {
         self.recent[self.filled as usize % MEMORY] = value;
         self.filled += 1;
@@ -60,17 +60,18 @@ impl<R: Real> Line<R> {
         }
     }
 
-    /// Rounding in a difference of values, with the error of a value that the game states.
+    /// Rounding error of a difference of values, including the error of a value that the game states.
     pub(super) fn noise(value: f64, error: f64) -> f64 {
         8.0 * R::UNIT_ROUNDOFF * value.abs() + 2.0 * error
     }
 
-    /// The largest recent value. Every value pushed is finite.
+    /// The largest recent value. All pushed values are finite.
     pub(super) fn ceiling(&self) -> f64 {
         self.recent.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Barzilai and Borwein's two lengths, in turn, after a step from `x` with gradient `gx` to the trial point.
+    /// Chooses the next step: Barzilai and Borwein's two lengths in turn, after a step from `x` with gradient `gx` to
+    /// the trial point.
     pub(super) fn next_length(&mut self, x: &[R], gx: &[R], length: f64) {
         let (mut ss, mut sy, mut yy) = (0.0, 0.0, 0.0);
         for i in 0..gx.len() {

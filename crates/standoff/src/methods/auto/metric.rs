@@ -1,7 +1,8 @@
-//! A diagonal metric for one player, and projections onto its set in that metric.
+//! A diagonal metric for one player, and projections onto the player's set in that metric.
 //!
-//! A step in the metric D is `P_D(v - h D g)`, where `P_D(v)` is the point z of the set with the smallest `sum_i (z_i - v_i)^2 / d_i`.
-//! It is the plain step in the variables `z_i / sqrt(d_i)`: a good D makes variables of different units comparable.
+//! A step in the metric D is `P_D(v - h D g)`, where `P_D(v)` is the point z of the set with the smallest
+//! `sum_i (z_i - v_i)^2 / d_i`. It equals the plain step in the variables `z_i / sqrt(d_i)`, so a good D makes variables of
+//! different units comparable.
 
 use crate::sets::{Ball, Halfspace};
 use crate::{Real, Set};
@@ -9,7 +10,7 @@ use crate::{Real, Set};
 /// Positive weights, one for each coordinate.
 pub(super) struct Metric<R> {
     pub(super) d: Vec<R>,
-    /// All weights of a set are equal: its own projection is the right one.
+    /// True if all weights of a set are equal; the set's own projection is then correct.
     pub(super) plain: bool,
 }
 
@@ -18,14 +19,14 @@ impl<R: Real> Metric<R> {
         Self { d: vec![R::from_f64(1.0); dim], plain: true }
     }
 
-    /// Takes weights, after making them equal over the sets that have no projection in a metric.
+    /// Sets the weights, after making them equal over the sets without a projection in a metric.
     pub(super) fn set(&mut self, set: &Set<R>, weights: &[f64]) {
         self.d.iter_mut().zip(weights).for_each(|(d, w)| *d = R::from_f64(*w));
         self.plain = false;
         level(set, &mut self.d);
     }
 
-    /// Shows the weights.
+    /// Visits the weights.
     pub(super) fn visit(&mut self, name: &str, visitor: &mut dyn crate::method::Visitor<R>) {
         let mut plain = u64::from(self.plain);
         visitor.count(&format!("{name}_plain"), &mut plain);
@@ -43,7 +44,7 @@ impl<R: Real> Metric<R> {
         if !self.plain {
             project(set, v, &self.d);
         }
-        // Also ends what rounding has left outside.
+        // The plain projection also removes rounding errors that leave the point outside.
         set.project(v);
     }
 
@@ -66,7 +67,7 @@ impl<R: Real> Metric<R> {
     }
 }
 
-/// Equal weights (their geometric mean) over the sets whose projection in a metric is not cheap.
+/// Replaces weights by their geometric mean over the sets whose projection in a metric is expensive.
 fn level<R: Real>(set: &Set<R>, d: &mut [R]) {
     match set {
         Set::Free(_) | Set::Box(_) | Set::Ball(_) | Set::L1Ball(_) | Set::Simplex(_) | Set::Halfspace(_) => {}
@@ -99,15 +100,16 @@ fn project<R: Real>(set: &Set<R>, v: &mut [R], d: &[R]) {
         }
         Set::Halfspace(half) => project_halfspace(half, v, d),
         Set::Product(p) => p.blocks().for_each(|(part, range)| project(part, &mut v[range.clone()], &d[range])),
-        // A box and free space are products of lines; the weights of all others are equal.
+        // A box and the free set are products of lines; the weights of all other sets are equal.
         _ => set.project(v),
     }
 }
 
 /// The root tau of `sum_i max(v_i - tau d_i, 0) = scale`.
 ///
-/// The sum is convex and decreasing in tau, and `v_i - tau d_i <= scale` holds at the root for every i: Newton's method from the largest
-/// `(v_i - scale) / d_i` only moves right, and ends when the entries above the threshold stay the same.
+/// The sum is convex and decreasing in tau, and `v_i - tau d_i <= scale` holds at the root for every i. So Newton's
+/// method from the largest `(v_i - scale) / d_i` only moves right, and ends when the set of entries above the threshold
+/// stays the same.
 fn threshold<R: Real>(n: usize, v: impl Fn(usize) -> f64, d: &[R], scale: f64) -> f64 {
     let mut tau = (0..n).map(|i| (v(i) - scale) / d[i].to_f64()).fold(f64::NEG_INFINITY, f64::max);
     for _ in 0..n + 2 {
@@ -191,7 +193,7 @@ mod tests {
         ]
     }
 
-    /// `<D^{-1} (v - z), u - z> <= 0` for every u of the set says that z is the projection.
+    /// z is the projection of v if and only if `<D^{-1} (v - z), u - z> <= 0` for every u of the set.
     #[test]
     fn a_projection_in_a_metric_satisfies_its_variational_inequality() {
         for n in [1, 2, 7, 40] {

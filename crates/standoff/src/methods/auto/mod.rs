@@ -1,9 +1,10 @@
-//! The default method. No constants.
+//! The default method. It needs no constants.
 //!
-//! Two parts take turns, each from its own point: recentred smoothing (`smoothing.rs`), which descends on `max_y f` with a proof of
-//! descent, and accelerated extragradient steps (`saddle.rs`), which are far cheaper where the game is close to convex-concave. Turns are
-//! measured in gradients and grow with what was spent. The part that has brought max(X, Y) lower gets most of them, and a part that is left
-//! far behind goes on from the other's point. So the whole costs at most a small multiple of the better part, whichever that is.
+//! Two parts take turns, each from its own point: recentred smoothing (`smoothing.rs`), which descends on `max_y f`
+//! with a proof of descent, and accelerated extragradient steps (`saddle.rs`), which need far fewer gradients if the
+//! game is close to convex-concave. The length of a turn is counted in gradients and grows with the total. The part
+//! with the smaller max(X, Y) gets most of the turns, and a part that is far behind continues from the other's point.
+//! So the total cost is at most a small multiple of that of the better part.
 
 mod anderson;
 mod line;
@@ -23,35 +24,35 @@ use super::{Method, Visitor};
 use crate::pair::PairGauge;
 use crate::{Certificate, Game, Goal, Need, Oracle, Point, StopReason};
 
-/// A part continues from the other's point if that has at most this share of its gap.
+/// A part continues from the other's point if the gap there is at most this share of its own.
 const FAR_AHEAD: f64 = 0.1;
 
-/// The default method under way.
+/// The running default method with its state.
 struct AutoRun<G: Game> {
     smoothing: SmoothedDescent<G>,
     saddle: Saddle<G>,
     turns: Turns,
     pair: PairGauge<G::Real>,
-    /// The point of the part that is not at work, and X and Y there.
+    /// The point of the inactive part, and X and Y there.
     other: Point<G::Real>,
     other_gaps: Option<Certificate>,
 }
 
 impl<G: Game> AutoRun<G> {
-    /// Ready for a game.
+    /// The method for a game and a goal.
     fn new(game: &G, goal: Goal) -> Self {
         let (n, m) = (game.x_set().dim(), game.y_set().dim());
         Self {
             smoothing: SmoothedDescent::new(game, goal),
             saddle: Saddle::new(game),
-            turns: Turns::new(),
+            turns: Turns::new(goal.eps),
             pair: PairGauge::new(n, m, goal.radius),
             other: zeros(game),
             other_gaps: None,
         }
     }
 
-    /// Lets the part whose turn it is go on, from its own point or from the other's if that is far better.
+    /// Switches to the other part, which continues from its own point, or from the current one if that is far better.
     fn hand_over(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>, to: AutoPart, here: Certificate) {
         let there = self.other_gaps.replace(here);
         if self.turns.gap(to.other()) <= FAR_AHEAD * self.turns.gap(to) {
@@ -62,7 +63,7 @@ impl<G: Game> AutoRun<G> {
             }
         } else {
             std::mem::swap(z, &mut self.other);
-            // X and Y were measured there before: some sets take long to measure.
+            // X and Y were measured there before, and some sets are expensive to measure.
             f.look(&z.x, Need::Gradients);
             f.peek_grad_x(&z.y, &mut self.pair.gx);
             f.peek_grad_y(&z.y, &mut self.pair.gy);

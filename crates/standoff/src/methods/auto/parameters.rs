@@ -1,10 +1,11 @@
-//! The parameters of the default method: none.
+//! The parameters of the default method: it has none.
 
 use super::super::{Method, NamedParameters};
 use super::AutoRun;
 use crate::{Error, Game, Goal};
 
-/// The default method: recentred smoothing and accelerated extragradient steps in turns. It needs no constants and has no parameters.
+/// The default method: recentred smoothing and accelerated extragradient steps in turns. It needs no constants and has
+/// no parameters.
 ///
 /// ```
 /// use standoff::Settings;
@@ -17,12 +18,12 @@ use crate::{Error, Game, Goal};
 pub struct Auto {}
 
 impl Auto {
-    /// From parameters by name.
+    /// Reads the parameters by name.
     pub(in super::super) fn named(_given: &NamedParameters) -> Result<Self, Error> {
         Ok(Self {})
     }
 
-    /// Makes the method ready for a game.
+    /// Builds the method for a game.
     pub fn build<'m, G: Game + 'm>(&self, game: &G, goal: Goal) -> Result<Box<dyn Method<G> + 'm>, Error> {
         Ok(Box::new(AutoRun::new(game, goal)))
     }

@@ -1,5 +1,5 @@
-//! Extragradient steps in a diagonal metric, with Anderson acceleration: the part of the default method for games that are close to
-//! convex-concave.
+//! Extragradient steps in a diagonal metric, with Anderson acceleration: the part of the default method for games that
+//! are close to convex-concave.
 //!
 //! With `F = (grad_x f, -grad_y f)` and weights D, one step is
 //!
@@ -7,35 +7,36 @@
 //! z' = P_D(z - h D F(z)),   z+ = P_D(z - h D F(z')),   r(z) = D^{-1/2} (z - z+) / h,
 //! ```
 //!
-//! and r(z) = 0 exactly at the equilibria of a convex-concave game. h is as long as F allows: `h ||F(z') - F(z)||_D <= 0.7 ||z' - z||_{1/D}`.
-//! After every step the point that would have the smallest r if r were affine (Anderson acceleration) takes the place of z+; it is refused if its
-//! own r turns out much larger. D is chosen once, from differences of gradients, if the variables are badly scaled; only the weight between
-//! the players changes later.
+//! and `r(z) = 0` exactly at the equilibria of a convex-concave game. h is the longest step with
+//! `h ||F(z') - F(z)||_D <= 0.7 ||z' - z||_{1/D}`. After every step, z+ is replaced by a candidate: the point that would have the smallest
+//! r if r were affine (Anderson acceleration). The candidate is rejected if its own r is much larger. D is chosen once, from differences of
+//! gradients, if the variables are badly scaled; later only the weight between the players changes.
 
-use super::anderson::Anderson;
+use super::anderson::{Anderson, SHORT_MEMORY};
 use super::metric::Metric;
 use crate::method::Visitor;
 use crate::methods::extragradient::{GROW, LOOK, SHORTEST, SHRINK};
 use crate::methods::step::{gradients, zeros};
 use crate::{Diagnosis, Game, Need, Oracle, Point, Real, StopReason, ops};
 
-/// A candidate is kept if its residual is at most this many times the smallest so far. Accelerated residuals jump before they fall.
+/// A candidate is kept if its residual is at most this many times the smallest so far. Accelerated residuals often
+/// increase before they decrease.
 const WORSE: f64 = 30.0;
-/// Steps in a row that move by rounding only, after which the part ends.
+/// Number of consecutive steps that move only by rounding, after which the part ends.
 const AT_REST: u64 = 8;
-/// Steps between two changes of the weight between the players; the distance doubles each time.
+/// Number of steps before the first change of the weight between the players; it doubles after each change.
 const EPOCH: u64 = 16;
-/// Rounds of equilibration, and probes in each.
+/// Rounds of equilibration, and probes per round.
 const ROUNDS: usize = 5;
 const PROBES: u64 = 2;
-/// Rows whose norms differ by less than this are well scaled.
+/// The variables are well scaled if the norms of the rows differ by less than this factor.
 const WELL_SCALED: f64 = 30.0;
 
 /// The state of the accelerated extragradient.
 pub(super) struct Saddle<G: Game> {
     /// Step length; 0 before the first step.
     h: f64,
-    /// What the last step allows the next to be; 0 for no more than it was.
+    /// Upper limit of the next step length, from the last step; 0 if it must not grow.
     longer: f64,
     /// The step length before the last step.
     h_before: f64,
@@ -45,24 +46,24 @@ pub(super) struct Saddle<G: Game> {
     ahead: Point<G::Real>,
     g_ahead: Point<G::Real>,
     plus: Point<G::Real>,
-    /// Where to go back to when a candidate is refused.
+    /// The point to return to if a candidate is rejected.
     fallback: Point<G::Real>,
-    /// Where the last step began, to go back to when it has left the domain of f.
+    /// The start of the last step, to return to if the step left the domain of f.
     home: Point<G::Real>,
-    /// The point is a candidate of the acceleration.
+    /// True if the point is a candidate of the acceleration.
     candidate: bool,
     /// The smallest residual in this metric.
     residual: f64,
     anderson: Anderson<G::Real>,
-    /// The point at the last change of weights, steps since, and steps until the next.
+    /// The point at the last change of weights, the number of steps since, and the length of the epoch.
     origin: Point<G::Real>,
     steps: u64,
     epoch: u64,
-    /// Steps along which F was seen not to be monotone.
+    /// Number of steps along which F was not monotone.
     pub(super) against: u64,
     at_rest: u64,
     probes: u64,
-    /// Scratch for the choice of the weights.
+    /// Scratch space for the choice of the weights.
     squares: Vec<f64>,
     roots: Vec<f64>,
 }
@@ -105,7 +106,7 @@ impl<G: Game> Saddle<G> {
         self.at_rest = 0;
     }
 
-    /// One step. `NonFinite` when no step length will do.
+    /// Makes one step. Returns `NonFinite` if no step length is accepted.
     pub(super) fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         gradients(f, z, &mut self.g);
         self.home.copy_from(z);
@@ -128,7 +129,7 @@ impl<G: Game> Saddle<G> {
         }
         self.note_rest(z)?;
         if self.candidate && !(residual <= WORSE * self.residual) {
-            // What the candidate showed is kept: the next fit knows better.
+            // The rejected candidate improves the next fit.
             self.remember(z);
             self.refuse(z);
             return Ok(());
@@ -148,8 +149,8 @@ impl<G: Game> Saddle<G> {
         self.stay_inside(f, z)
     }
 
-    /// Leaves no point outside the domain of f: goes back from a candidate to the step that it replaced, and from a step to where it began,
-    /// with a shorter one to come. The gradients are those that the next step asks for.
+    /// Ensures that the point is in the domain of f: returns from a candidate to the step that it replaced, and from a
+    /// step to its start, with a shorter next step. The gradients computed here are those of the next step.
     fn stay_inside(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         loop {
             f.look(&z.x, Need::Gradients);
@@ -170,14 +171,14 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// Goes back from a candidate to the step that it replaced.
+    /// Returns from a candidate to the step that it replaced.
     fn refuse(&mut self, z: &mut Point<G::Real>) {
         z.copy_from(&self.fallback);
         self.candidate = false;
         self.h = self.h_before;
     }
 
-    /// Ends the part when [`AT_REST`] steps in a row moved by no more than rounding.
+    /// Ends the part if [`AT_REST`] consecutive steps moved only by rounding.
     fn note_rest(&mut self, z: &Point<G::Real>) -> Result<(), StopReason> {
         let rounding = 4.0 * G::Real::UNIT_ROUNDOFF;
         let still = ops::distance(&z.x, &self.plus.x) <= rounding * ops::norm(&z.x)
@@ -186,7 +187,7 @@ impl<G: Game> Saddle<G> {
         if self.at_rest >= AT_REST { Err(StopReason::Stalled(Diagnosis::NoProgress)) } else { Ok(()) }
     }
 
-    /// Keeps z and r(z).
+    /// Stores z and r(z) for the acceleration.
     fn remember(&mut self, z: &Point<G::Real>) {
         let (n, h, dx, dy, plus) = (z.x.len(), self.h, &self.mx.d, &self.my.d, &self.plus);
         let root = |i: usize| if i < n { dx[i].to_f64().sqrt() } else { dy[i - n].to_f64().sqrt() };
@@ -194,13 +195,14 @@ impl<G: Game> Saddle<G> {
         self.anderson.push(|i| at(z, i), |i| (at(z, i) - at(plus, i)) / (h * root(i)));
     }
 
-    /// The accelerated point, if there is one, else `z+`.
+    /// Moves to the accelerated point, or to `z+` if there is none.
     fn accelerate(&mut self, f: &Oracle<'_, G>, z: &mut Point<G::Real>) {
         self.remember(z);
         let (n, h, dx, dy) = (z.x.len(), self.h, &self.mx.d, &self.my.d);
         let root = |i: usize| if i < n { dx[i].to_f64().sqrt() } else { dy[i - n].to_f64().sqrt() };
         self.fallback.copy_from(&self.plus);
-        self.candidate = self.anderson.mix(|i| h * root(i), z);
+        let most = if self.mx.plain { usize::MAX } else { SHORT_MEMORY };
+        self.candidate = self.anderson.mix(most, |i| h * root(i), z);
         if self.candidate {
             self.mx.project(f.x_set(), &mut z.x);
             self.my.project(f.y_set(), &mut z.y);
@@ -211,13 +213,13 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// `||(a, b)||_D`, the norm for gradients.
+    /// `||(a, b)||_D`, the norm of gradients.
     fn dual(&self, a: &[G::Real], b: &[G::Real]) -> f64 {
         let square = |g: &[G::Real], d: &[G::Real]| ops::sum_of(g.len(), |i| g[i].to_f64().powi(2) * d[i].to_f64());
         (square(a, &self.mx.d) + square(b, &self.my.d)).sqrt()
     }
 
-    /// `z'` and `F(z')` for the longest step that F allows.
+    /// Computes `z'` and `F(z')` for the longest step that F allows.
     fn look(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         loop {
             self.mx.step(f.x_set(), &z.x, -self.h, &self.g.x, &mut self.ahead.x);
@@ -231,7 +233,7 @@ impl<G: Game> Saddle<G> {
             let far = ops::distance(&self.ahead.x, &z.x).hypot(ops::distance(&self.ahead.y, &z.y));
             if self.h * turn <= LOOK * moved || far <= rounding {
                 self.note_monotone(z, turn * moved);
-                // The longest step that would have passed; a little less, so that most steps pass at once.
+                // The longest step that would have passed, slightly reduced, so that most steps pass at the first trial.
                 let most = 0.95 * LOOK * moved / turn;
                 if most >= self.h && far > rounding {
                     self.longer = most.min(GROW * self.h);
@@ -258,10 +260,10 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// Chooses the weights: D such that the rows of `D^{1/2} J D^{1/2}` have about the same norm, where J is the derivative of F.
+    /// Chooses the weights D such that the rows of `D^{1/2} J D^{1/2}` have about the same norm, where J is the derivative of F.
     ///
-    /// For a vector v of random signs, entry i of `J D^{1/2} v` has the square `||row i of J D^{1/2}||^2` in the mean, so each probe is one
-    /// difference of gradients. Dividing by the square roots of the row norms, and again, is Ruiz's equilibration.
+    /// For a vector v of random signs, the square of entry i of `J D^{1/2} v` has the mean `||row i of J D^{1/2}||^2`, so each probe is one
+    /// difference of gradients. Dividing by the square roots of the row norms, repeatedly, is Ruiz's equilibration.
     fn calibrate(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         let mut roots = std::mem::take(&mut self.roots);
         let result = self.equilibrate(f, z, &mut roots);
@@ -274,7 +276,7 @@ impl<G: Game> Saddle<G> {
         Ok(())
     }
 
-    /// Fills `roots` with the square roots of the weights; `false` if the variables are well scaled as they are.
+    /// Fills `roots` with the square roots of the weights. Returns `false` if the variables are already well scaled.
     fn equilibrate(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -293,7 +295,7 @@ impl<G: Game> Saddle<G> {
             if !(most > 0.0 && most.is_finite()) {
                 return Ok(false);
             }
-            // Rows without curvature take part like the flattest row that counts.
+            // Rows without curvature are treated like the flattest row that counts.
             rows.iter_mut().for_each(|r| *r = r.max(1e-8 * most));
             if round == 0 && !badly_scaled(rows) {
                 return Ok(false);
@@ -319,7 +321,7 @@ impl<G: Game> Saddle<G> {
         f.x_set().project(&mut self.ahead.x);
         f.y_set().project(&mut self.ahead.y);
         gradients(f, &self.ahead, &mut self.g_ahead);
-        // Entry i of `a - b`, x and y one after the other.
+        // Entry i of `a - b`, with x and y concatenated.
         let change = |a: &Point<G::Real>, b: &Point<G::Real>, i: usize| {
             let (a, b) = if i < n { (a.x[i], b.x[i]) } else { (a.y[i - n], b.y[i - n]) };
             a.to_f64() - b.to_f64()
@@ -332,9 +334,9 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// Shifts weight between the players so that both have come equally far, in their metrics, since the last time.
+    /// Changes the weight between the players so that both have moved equally far, in their metrics, since the last change.
     ///
-    /// The norms of J leave the ratio of the two step lengths open where f is bilinear; the distances to the solution decide it.
+    /// If f is bilinear, the norms of J do not determine the ratio of the two step lengths; the distances to the solution do.
     fn rebalance(&mut self, x: &[G::Real], y: &[G::Real]) {
         let (a, b) = (self.mx.square(x, &self.origin.x).sqrt(), self.my.square(y, &self.origin.y).sqrt());
         self.steps = 0;
@@ -389,7 +391,7 @@ fn sign(counter: u64) -> f64 {
     if (z ^ (z >> 31)) & 1 == 0 { 1.0 } else { -1.0 }
 }
 
-/// Whether the row norms spread over more than [`WELL_SCALED`]: two standard deviations of their logarithms on either side.
+/// True if the row norms spread over more than [`WELL_SCALED`]: two standard deviations of their logarithms on either side.
 fn badly_scaled(rows: &[f64]) -> bool {
     let n = rows.len() as f64;
     let mean = rows.iter().map(|r| r.ln()).sum::<f64>() / n;

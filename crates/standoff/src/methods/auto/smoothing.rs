@@ -1,21 +1,22 @@
-//! Adaptive recentred smoothing with certified spectral projected gradient steps. No constants.
+//! Adaptive recentred smoothing with certified spectral projected gradient steps. Needs no constants.
 //!
-//! In stages of falling accuracy, x descends on `g_lambda(x) = max_y f(x, y) - (lambda/2)||y - centre||^2` by projected
-//! gradient steps of Barzilai-Borwein length. y's answer comes with a proof of how far it is from the maximum, so a step is
-//! accepted only when `g_lambda` is *known* to have fallen (below the worst of the last few). Between stages the regulariser
-//! is recentred at the current y and, when that no longer helps, weakened.
+//! In stages of decreasing accuracy, x descends on `g_lambda(x) = max_y f(x, y) - (lambda/2)||y - centre||^2` by
+//! projected gradient steps of Barzilai-Borwein length. y's answer has a proven distance from the maximum, so a step is
+//! accepted only if `g_lambda` is proven to be below the largest of the last few values. Between stages the regulariser
+//! is recentred at the current y and, if that no longer helps, weakened.
 //!
-//! A step from x along `s = P_X(x - tau grad_x f) - x` with slope `<grad_x f, s> < 0` is accepted when
+//! A step from x along `s = P_X(x - tau grad_x f) - x` with slope `<grad_x f, s> < 0` is accepted if
 //!
 //! ```text
 //! F(y+) + ||r||^2 / (2 lambda) <= max of the last 8 values + 1e-4 length slope,
 //! ```
 //!
-//! where `F(y+)` and r are the value and the residual of y's answer at the new x. The left side is at least `g_lambda` there (`inner/adaptive.rs`), so
-//! descent is proven although the maximum over y is not computed. The answer's tolerance `sqrt(0.1 lambda |slope|)` keeps the error term below `0.05 |slope|`.
+//! where `F(y+)` and r are the value and the residual of y's answer at the new x. The left side is at least `g_lambda`
+//! there (`inner/adaptive.rs`), so descent is proven although the maximum over y is not computed. The tolerance
+//! `sqrt(0.1 lambda |slope|)` of the answer keeps the error term below `0.05 |slope|`.
 //!
-//! If f is concave in y and Y is bounded, every stage halves max(X, Y) or divides lambda by four, and the last is
-//! Algorithm 2 with a line search. X and Y are always those of the original game: "converged" is true in any case.
+//! If f is concave in y and Y is bounded, every stage halves max(X, Y) or divides lambda by four, and the last stage is
+//! Algorithm 2 with a line search. X and Y are always those of the original game, so "converged" is valid in any case.
 
 use super::line::Line;
 use crate::inner::{Adaptive, Answer, Regulariser, Task};
@@ -23,19 +24,19 @@ use crate::method::Visitor;
 use crate::pair::PairGauge;
 use crate::{Diagnosis, Game, Goal, Need, Oracle, Point, StopReason, ops};
 
-/// A stage aims at this share of the gap it starts from.
+/// The goal of a stage, as a share of the gap at its start.
 const STAGE_SHARE: f64 = 0.2;
-/// Sufficient decrease, as a share of the predicted one.
+/// Sufficient decrease (Armijo), as a share of the predicted one.
 const ARMIJO: f64 = 1e-4;
-/// The first lambda is raised, once y has answered, if it is too small by at least this factor.
+/// After y's first answer, lambda is increased if it is too small by at least this factor.
 const RAISED: f64 = 2.0;
-/// Steps that lower `g_lambda` by no more than rounding after which a stage is given up, and such stages in a row after
-/// which the run is.
+/// Number of steps that decrease `g_lambda` only by rounding, after which a stage ends; and number of consecutive such
+/// stages after which the part ends.
 const IDLE: u64 = 64;
 const DEAD_ENDS: u64 = 8;
-/// Steps without a smaller gap after which a game that was seen not to be concave is given up.
+/// Number of steps without a smaller gap after which the part ends, if f was seen not to be concave in y.
 const PATIENCE: u64 = 400;
-/// Steps without a smaller gap after which such a game is called stuck.
+/// Number of steps without a smaller gap after which such a game counts as stuck.
 const STUCK: u64 = 40;
 
 /// The state of the smoothing.
@@ -51,24 +52,24 @@ pub(super) struct SmoothedDescent<G: Game> {
 
 /// The outer state of the continuation.
 struct SmoothingStage {
-    /// Started, with an inner answer to the current x.
+    /// True if the stage has started and y has answered the current x.
     open: bool,
-    /// y has answered once, and lambda was chosen anew.
+    /// True if y has answered once and lambda was chosen again.
     answered: bool,
-    /// Something moved in this stage.
+    /// True if a step was made in this stage.
     moved: bool,
-    /// lambda is as small as eps needs; the centre stays where it is.
+    /// True if lambda is as small as eps needs; the centre no longer moves.
     frozen: bool,
-    /// A bound on the size of Y; grows when Y is unbounded.
+    /// Upper bound of the size of Y; an estimate that grows if Y is unbounded.
     size: f64,
     bounded: bool,
-    /// max(X, Y) at the start of the stage, and what it aims at.
+    /// max(X, Y) at the start of the stage, and the goal of the stage.
     start_gap: f64,
     goal: f64,
-    /// Line searches failed in this stage, and stages in a row that ended so.
+    /// Number of failed line searches in this stage, and of consecutive stages that ended with failures.
     fails: u64,
     dead_ends: u64,
-    /// The smallest gap met at the start of a stage, and steps since.
+    /// The smallest gap so far, and the number of steps since.
     best_gap: f64,
     since_best: u64,
 }
@@ -99,7 +100,7 @@ impl<G: Game> SmoothedDescent<G> {
         }
     }
 
-    /// The first regulariser: strong enough that one step cannot cross Y.
+    /// Chooses the first regulariser: strong enough that one step cannot cross Y.
     fn begin(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         f.at(&z.x, Need::Gradients);
         f.grad_x(&z.y, &mut self.pair.gx);
@@ -109,7 +110,7 @@ impl<G: Game> SmoothedDescent<G> {
         self.stage.bounded = diameter.is_finite();
         self.stage.size = if self.stage.bounded { diameter } else { 2.0 * ops::norm(&z.y).max(1.0) };
         if self.stage.size == 0.0 {
-            self.stage.size = 1.0; // Y is one point: any regulariser will do
+            self.stage.size = 1.0; // Y is one point: any regulariser works
         }
         let slope = ops::norm(&self.pair.gx).max(ops::norm(&self.pair.gy));
         self.regulariser.lambda = (64.0 * self.smallest_lambda(f)).max(slope / self.stage.size);
@@ -119,7 +120,7 @@ impl<G: Game> SmoothedDescent<G> {
         Ok(())
     }
 
-    /// Continues from another point: a new stage, with the centre there.
+    /// Continues from another point, with a new stage and the centre there.
     pub(super) fn move_to(&mut self, z: &Point<G::Real>) {
         self.stage.open = false;
         self.stage.dead_ends = 0;
@@ -128,29 +129,29 @@ impl<G: Game> SmoothedDescent<G> {
         self.regulariser.centre.copy_from_slice(&z.y);
     }
 
-    /// Values were met that contradict concavity in y, and the gap has not become smaller for a while.
+    /// True if values contradict concavity in y and the gap has not decreased for [`STUCK`] steps.
     pub(super) fn is_stuck(&self) -> bool {
         self.stage.since_best > STUCK && self.inner.not_concave()
     }
 
-    /// The accuracy to aim at: eps, or what the stated error of the gradients allows.
+    /// The accuracy to aim at: eps, or the stated error of the gradients if that is larger.
     fn reachable(&self, f: &Oracle<'_, G>) -> f64 {
         let error = self.pair.radius * f.grad_error();
         if error > self.eps { error } else { self.eps }
     }
 
-    /// With this lambda the regulariser costs Y at most eps/2.
+    /// The lambda with which the regulariser adds at most eps/2 to Y.
     fn smallest_lambda(&self, f: &Oracle<'_, G>) -> f64 {
         self.reachable(f) / (2.0 * self.stage.size)
     }
 
-    /// X and Y of the original game at the current pair, from gradients already there.
+    /// X and Y of the original game at the current pair, from cached gradients.
     fn gaps(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> (f64, f64) {
         let (_, certificate) = self.pair.measure(f, z);
         (certificate.x.upper, certificate.y.upper)
     }
 
-    /// Starts a stage: its goal, and y's answer to the current x.
+    /// Starts a stage: sets its goal and computes y's answer to the current x.
     fn open(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         let (x, y) = self.gaps(f, z);
         let gap = if x >= y { x } else { y };
@@ -164,8 +165,9 @@ impl<G: Game> SmoothedDescent<G> {
         self.answer_again(f, z, 0.25 * self.stage.goal)?;
         if !self.stage.answered {
             self.stage.answered = true;
-            // Before y answered, grad_x may have been small by accident: near a stationary point of the wrong kind, or far from any
-            // answer in a loose set. A lambda below ||grad_x|| / size makes the first stage needlessly ill-conditioned.
+            // Before y's answer, grad_x may be small by accident: near a stationary point of the wrong kind, or far
+            // from every maximiser in a loose set. A lambda below ||grad_x|| / size makes the first stage needlessly
+            // ill-conditioned.
             let slope = ops::norm(&self.pair.gx) / self.stage.size;
             if slope > RAISED * self.regulariser.lambda {
                 self.regulariser.lambda = slope;
@@ -176,7 +178,7 @@ impl<G: Game> SmoothedDescent<G> {
         Ok(())
     }
 
-    /// y answers the current x to the tolerance given, and everything that depends on it is taken anew.
+    /// Computes y's answer to the current x with the given tolerance, and everything that depends on it.
     fn answer_again(
         &mut self,
         f: &mut Oracle<'_, G>,
@@ -196,7 +198,7 @@ impl<G: Game> SmoothedDescent<G> {
         Ok(())
     }
 
-    /// Keeps the smallest gap; a game that is not concave and makes no progress is given up.
+    /// Updates the smallest gap; returns an error if the game is not concave and the gap has not improved for long.
     fn note(&mut self, gap: f64) -> Result<(), StopReason> {
         if !gap.is_finite() {
             return Err(StopReason::NonFinite);
@@ -216,7 +218,7 @@ impl<G: Game> SmoothedDescent<G> {
         StopReason::Stalled(why)
     }
 
-    /// Ends a stage: recentre, and weaken the regulariser when recentring alone no longer helps.
+    /// Ends a stage: recentres the regulariser, and weakens it if recentring alone no longer helps.
     fn close(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         let (x, y) = self.gaps(f, z);
         self.stage.open = false;
@@ -233,7 +235,7 @@ impl<G: Game> SmoothedDescent<G> {
             }
         }
         if self.stage.frozen {
-            // Nothing is left to vary: the same stage again would end the same way.
+            // Nothing is left to change: the same stage would end in the same way.
             return if self.stage.dead_ends > 0 || x <= self.stage.goal { Err(self.diagnosis()) } else { Ok(()) };
         }
         self.regulariser.centre.copy_from_slice(&z.y);
@@ -249,7 +251,7 @@ impl<G: Game> SmoothedDescent<G> {
         Ok(())
     }
 
-    /// One spectral projected gradient step. `false` when there is no descent direction left.
+    /// One spectral projected gradient step. Returns `false` if there is no descent direction.
     fn step(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<bool, StopReason> {
         if self.line.tau == 0.0 {
             self.line.tau = 1.0 / ops::norm(&self.pair.gx);
@@ -279,7 +281,7 @@ impl<G: Game> SmoothedDescent<G> {
         Ok(true)
     }
 
-    /// Shortens the step until `g_lambda` is proven to have fallen; `None` when that never happens.
+    /// Shortens the step until `g_lambda` is proven to be smaller. Returns `None` if that never happens.
     fn search(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>, slope: f64) -> Result<Option<f64>, StopReason> {
         let lambda = self.regulariser.lambda;
         let tolerance = (0.25 * self.stage.goal).min((0.1 * lambda * -slope).sqrt());
@@ -298,7 +300,7 @@ impl<G: Game> SmoothedDescent<G> {
                         self.line.residual = residual;
                         return Ok(Some(length));
                     }
-                    // The proof has room for both outcomes: answer more exactly rather than step less far.
+                    // The proof does not decide: compute a more accurate answer instead of a shorter step.
                     Answer::Settled { residual, .. } => task.tolerance = 0.25 * residual,
                     Answer::Rejected | Answer::Failed => break,
                 }
@@ -308,7 +310,7 @@ impl<G: Game> SmoothedDescent<G> {
         Ok(None)
     }
 
-    /// One step of x, or the end of a stage and the start of the next.
+    /// Makes one step of x, or ends the stage and starts the next.
     pub(super) fn advance(&mut self, f: &mut Oracle<'_, G>, z: &mut Point<G::Real>) -> Result<(), StopReason> {
         if self.regulariser.lambda == 0.0 {
             self.begin(f, z)?;

@@ -1,0 +1,64 @@
+//! Settings that every training has: the optimiser and the order of mini-batches.
+
+use serde::{Deserialize, Serialize};
+use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
+use standoff_nn::data::Order;
+
+use crate::error::{At, Result};
+use crate::named::named;
+
+/// The optimiser of the network's parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Optimizer {
+    /// Gradient descent
+    Gd,
+    /// Stochastic gradient descent, with `momentum` if given
+    Sgd,
+    /// Adam
+    Adam,
+}
+
+named! { Optimizer:
+    Gd, "gd", "Gradient descent";
+    Sgd, "sgd", "Stochastic gradient descent, with `momentum` if given";
+    Adam, "adam", "Adam";
+}
+
+impl Optimizer {
+    /// The optimiser with its schedule: stages of so many steps at a rate. With `anew` its state is reset at every stage.
+    pub fn recipe(self, momentum: f64, stages: &[(u64, f64)], anew: bool) -> Result<Recipe> {
+        let schedule = Schedule::new(stages).at(|| "the schedule")?;
+        let recipe = match self {
+            Self::Gd => Recipe::descent(schedule),
+            Self::Sgd => Recipe::sgd(SgdOptions { momentum, ..SgdOptions::default() }, schedule),
+            Self::Adam => Recipe::adam(AdamOptions::default(), schedule),
+        };
+        Ok(if anew { recipe.anew() } else { recipe })
+    }
+}
+
+/// The order of mini-batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BatchOrder {
+    /// Shuffled for every epoch, from the seed
+    Shuffled,
+    /// The order of the data (the published code)
+    AsIs,
+}
+
+named! { BatchOrder:
+    Shuffled, "shuffled", "Shuffled for every epoch, from the seed";
+    AsIs, "as-is", "The order of the data (the published code)";
+}
+
+impl BatchOrder {
+    /// The order in a run with a seed.
+    pub fn of(self, seed: u64) -> Order {
+        match self {
+            Self::Shuffled => Order::Shuffled(seed),
+            Self::AsIs => Order::AsIs,
+        }
+    }
+}
