@@ -11,7 +11,6 @@ mod parse;
 mod point;
 mod proof_file;
 mod source;
-mod system;
 
 mod attack;
 mod commands;

@@ -16,14 +16,14 @@ use crate::proof_file::GameFiles;
 
 /// The argument `GAME`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Source {
+pub(crate) enum GameSource {
     /// A game file, or `-` for standard input.
     File(PathBuf),
     /// `zoo:NAME`.
     Zoo(String),
 }
 
-impl Source {
+impl GameSource {
     /// Anything that does not start with `zoo:` is a path.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Ok(match text.strip_prefix("zoo:") {
@@ -71,7 +71,7 @@ pub(crate) struct Use {
     pub keeps_files: bool,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for GameSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zoo(name) => write!(f, "zoo:{name}"),

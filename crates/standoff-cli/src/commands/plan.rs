@@ -10,7 +10,7 @@ use super::noise_rows::NoiseRows;
 use crate::present::number::{duration, short};
 use crate::present::screen::{Screen, WARN, paint};
 use crate::present::table::{Table, wrapped};
-use crate::source::Source;
+use crate::source::GameSource;
 use crate::{Exit, constants, parse};
 use standoff_train::document;
 
@@ -33,8 +33,8 @@ sharper analysis of the same algorithm. All are worst cases: `standoff solve` st
 certificate says so, which is usually far earlier.")]
 pub(crate) struct PlanArgs {
     /// A game whose constants to use: a file, `-`, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Option<Source>,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: Option<GameSource>,
 
     /// The accuracy to plan for
     #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]

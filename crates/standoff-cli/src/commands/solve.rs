@@ -16,7 +16,7 @@ use crate::point::PointFile;
 use crate::present::progress::Bars;
 use crate::present::screen::Screen;
 use crate::report::Report;
-use crate::source::{Loaded, Source, Use};
+use crate::source::{Loaded, GameSource, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};
 
@@ -44,8 +44,8 @@ Examples:
 Ctrl-C ends the run and prints the best point so far; a second Ctrl-C ends at once.")]
 pub(crate) struct SolveArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Source,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: GameSource,
 
     /// The method; `standoff methods` says what each assumes
     #[arg(short, long, default_value = "auto", value_parser = PossibleValuesParser::new(METHODS.iter().map(|m| m.name)))]

@@ -10,7 +10,7 @@ use standoff::measures::Assumptions;
 use crate::extra::Extra;
 use crate::point::PointFile;
 use crate::present::screen::Screen;
-use crate::source::Source;
+use crate::source::GameSource;
 use crate::verdict::FileClaim;
 use crate::{Exit, parse};
 
@@ -29,8 +29,8 @@ value, X and Y is true. For a game file the bounds account for every rounding er
 For other games they hold for the gradients as computed, which must agree with central differences.")]
 pub(crate) struct VerifyArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Source,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: GameSource,
 
     /// The point, as `standoff solve --json` writes it (`-` for standard input)
     #[arg(short, long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
