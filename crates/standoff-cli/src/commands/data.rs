@@ -1,4 +1,4 @@
-//! `standoff data`: which datasets are here, whether they are genuine, and how to get them.
+//! `standoff data`: lists, shows, verifies and downloads datasets.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,19 +39,19 @@ pub(crate) struct DataArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show the datasets that have a name, and where they were found
+    /// List the known datasets and their folders
     List {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Show how a dataset, a folder or a CSV file is understood
+    /// Show the classes or columns of a dataset, a folder or a CSV file
     Show {
         /// A dataset, a folder with IDX files, or a CSV file
         #[arg(value_name = "NAME|FOLDER|FILE.csv")]
         what: String,
 
-        /// Decides which rows go where
+        /// The seed that divides the rows
         #[arg(long, default_value_t = 0)]
         seed: u64,
 
@@ -82,8 +82,8 @@ enum Action {
 }
 
 const FETCH_HELP: &str = "\
-A download that broke off is continued by the next `fetch`. A file gets its name only once it is
-complete and genuine. The variables HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.";
+An interrupted download is continued by the next `fetch`. A file gets its final name when it is
+complete and its checksum is correct. The variables HTTPS_PROXY, ALL_PROXY and NO_PROXY are used.";
 
 pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
     let around = SearchFolders::real();
@@ -124,7 +124,7 @@ fn table(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> String
     out
 }
 
-/// How much of the dataset a copy has.
+/// The classes of a copy.
 fn extent(copy: &Found) -> String {
     match copy.known {
         Some((known, edition)) if edition.labels.len() < known.classes.len() => {
@@ -167,10 +167,10 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen
         Source::Table(path) => {
             let asked = table.columns();
             let sheet = asked.sheet(&path)?;
-            let columns = show::columns(&sheet).terminal(screen.width());
+            let columns = show::columns(&sheet).terminal(screen.list_width());
             if table.label.is_none() {
                 screen.result(&columns)?;
-                screen.note("with --label COLUMN, and --group COLUMNS if you like, the groups are shown too");
+                screen.note("use --label COLUMN, and optionally --group COLUMNS, to show the groups");
                 return Ok(Exit::Done);
             }
             let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), seed)?;
@@ -190,7 +190,7 @@ fn check(what: &[String], around: &SearchFolders, screen: &mut Screen) -> Result
         let verdicts = verify(copy);
         if verdicts.is_empty() {
             let folder = files::name(&copy.folder);
-            bail!("{folder} is not a dataset that has a name: there is nothing to compare it with");
+            bail!("{folder} is not a known dataset: there are no checksums to compare it with");
         }
         for (file, verdict) in verdicts {
             genuine &= verdict == Verdict::Genuine;
@@ -198,8 +198,9 @@ fn check(what: &[String], around: &SearchFolders, screen: &mut Screen) -> Result
         }
     }
     if !genuine {
-        screen
-            .warn("some files are not the well-known ones: delete them, and get them again with `standoff data fetch`");
+        screen.warn(
+            "some files differ from the official ones: delete them, and download them again with `standoff data fetch`",
+        );
     }
     Ok(if genuine { Exit::Done } else { Exit::Unmet })
 }
@@ -218,7 +219,9 @@ fn chosen(what: &[String], around: &SearchFolders) -> Result<Vec<Found>> {
             }
             None => match find(Some(name), &FASHION, around)? {
                 Source::Images(images) => found.push(images),
-                Source::Table(path) => bail!("{} is a table: there is nothing to compare it with", files::name(&path)),
+                Source::Table(path) => {
+                    bail!("{} is a table: there are no checksums to compare it with", files::name(&path))
+                }
             },
         }
     }

@@ -81,7 +81,7 @@ pub(crate) struct RaceArgs {
 
 pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     if args.list {
-        screen.result(&list().terminal(screen.width()))?;
+        screen.result(&list().terminal(screen.list_width()))?;
         return Ok(Exit::Done);
     }
     let methods = select::methods(&args.methods)?;
@@ -149,7 +149,7 @@ impl RaceArgs {
 }
 
 fn list() -> Table {
-    let mut table = Table::new("", "family", ["class", "about"]).of_text();
+    let mut table = Table::new("", "", ["", ""]).of_text();
     for family in zoo::families() {
         table.row(family.name, [family.class.name(), family.summary]);
     }

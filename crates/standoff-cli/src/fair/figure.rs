@@ -27,8 +27,7 @@ pub(crate) fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
     (!chart.lines.is_empty()).then(|| chart.file())
 }
 
-/// Epoch and largest loss, from the text of `epochs.csv`. Names of groups may hold commas and line breaks, numbers do not: a row of
-/// numbers is one that begins with one.
+/// Epoch and largest loss, from the text of `epochs.csv`.
 fn worst(text: &str) -> Option<Vec<(f64, f64)>> {
     let points: Vec<(f64, f64)> = rows(text).iter().filter_map(|row| largest(row)).collect();
     (!points.is_empty()).then_some(points)

@@ -1,4 +1,4 @@
-//! Several runs side by side: their figures in one table, their curves in one chart, and what their configurations differ in.
+//! Several runs side by side: a table, common charts, and the differences of their configurations.
 
 use super::load::{LoadedRun, RunKind};
 use super::track::Bundle;
@@ -90,7 +90,7 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
             page::figure(
                 out,
                 chart,
-                "On all training data: the middle of the seeds of each run, and the band that holds all of them.",
+                "On all training data: the median over the seeds of each run, and the band of all seeds.",
             );
         }
     }
@@ -115,7 +115,7 @@ fn trained(out: &mut String, runs: &[LoadedRun]) {
     robust::figures(out, &found.iter().map(|(name, _, track)| (*name, *track)).collect::<Vec<_>>());
 }
 
-/// What attacks leave at most and what is proven at least, of every network.
+/// The upper and the lower bounds on the accuracy of every network.
 fn attacked(out: &mut String, runs: &[LoadedRun]) {
     let mut chart = Chart::new("accuracy against eps", Axis::linear("eps"), Axis::linear("accuracy in percent"));
     (chart.y.lower, chart.y.upper) = (Some(0.0), Some(100.0));
@@ -123,7 +123,7 @@ fn attacked(out: &mut String, runs: &[LoadedRun]) {
     for run in runs {
         let RunKind::Attack { report, .. } = &run.kind else { continue };
         for (points, what) in report.bracket().into_iter().zip(["worst case", "certified"]) {
-            // The proof has the colour of the attack, and another dash.
+            // The same colour for both bounds of a network, with another dash.
             let look = LineStyle::of(found % 6 + if what == "certified" { 6 } else { 0 });
             let name = format!("{}: {what}", run.name);
             chart.lines.push(Line { name, points, look, join: Join::Marked, end: End::Dot, ..Line::default() });
@@ -132,7 +132,7 @@ fn attacked(out: &mut String, runs: &[LoadedRun]) {
     }
     if found > 1 {
         out.push_str("<div class=\"figures\">\n");
-        page::figure(out, chart, "What all attacks together leave, and what is proven: the truth lies between.");
+        page::figure(out, chart, "Upper bounds by all attacks together, and proven lower bounds.");
         out.push_str("</div>\n");
     }
 }

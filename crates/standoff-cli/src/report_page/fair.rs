@@ -1,4 +1,4 @@
-//! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and how losses, weights and gaps went.
+//! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and curves of losses, weights and gaps.
 
 use super::confusion;
 use super::track::Bundle;
@@ -22,10 +22,10 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
         tables.iter().for_each(|table| table.html(out));
     }
     if !tracks.is_empty() {
-        page::heading(out, "The way there");
+        page::heading(out, "Training curves");
         let most = tracks.iter().map(Vec::len).max().unwrap_or(0);
         if most > 1 {
-            let text = format!("A line is the middle of up to {most} seeds, the band around it holds all of them.");
+            let text = format!("Each line is the median of up to {most} seeds; the band contains all of them.");
             page::paragraph(out, "soft", &text);
         }
         out.push_str("<div class=\"figures\">\n");
@@ -68,7 +68,7 @@ fn losses(out: &mut String, tracks: &[Seeds]) {
     page::figure(out, chart, caption);
 }
 
-/// X and Y against gradients. A bound of zero has no place on a logarithmic axis: it is said instead.
+/// X and Y against gradients. The caption names the methods whose bound is always zero: a logarithmic axis cannot show it.
 fn gaps(out: &mut String, tracks: &[Seeds]) {
     let what = ["X, what the network could still gain", "Y, what the weights of the groups could still gain"];
     for (k, what) in what.into_iter().enumerate() {
@@ -89,7 +89,7 @@ fn gaps(out: &mut String, tracks: &[Seeds]) {
             out,
             chart,
             &format!(
-                "{what} to first order, by a step of length 1, on all training data. Where a line is broken it is 0.{aside}"
+                "{what} to first order, by a step of length 1, on all training data. Gaps in a line are zeros.{aside}"
             ),
         );
     }
@@ -117,7 +117,7 @@ fn accuracy(out: &mut String, results: &Results, tracks: &[Seeds]) {
     let y = Axis::linear("worst group, percent");
     let mut chart = Chart::new("test accuracy of the worst group", Axis::linear("step"), y);
     chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &|track| track.points(worst))));
-    page::figure(out, chart, "The smallest accuracy of a group on the test part, as training went on.");
+    page::figure(out, chart, "The smallest accuracy of a group on the test part during training.");
 }
 
 /// The trade-off, where several lambdas were run.
@@ -131,7 +131,7 @@ fn sweep(out: &mut String, results: &Results) {
         page::figure(
             out,
             chart,
-            "What the worst group costs the average, by lambda; bars are 95 percent intervals of the mean over seeds.",
+            "Average against worst group, by lambda; bars are 95 percent intervals of the mean over seeds.",
         );
     }
 }

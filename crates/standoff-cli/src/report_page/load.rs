@@ -1,15 +1,16 @@
-//! Run folders and traces, as far as they can be read: what is missing or damaged is noted, never fatal, as long as it is a run at all.
+//! Reads run folders and files. Missing or damaged files become notes; only a folder that is not a run is an error.
 
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::traced::Traced;
 use crate::attack::result::AttackResult;
 use crate::files;
 use crate::race::result::RaceResult;
+use standoff_train::document;
 use standoff_train::fair::record::FairRecord;
 use standoff_train::robust::results::RobustResult;
 use standoff_train::training::machine;
@@ -21,18 +22,18 @@ const PICTURE: u64 = 16 << 20;
 /// A run folder.
 #[derive(Debug)]
 pub(super) struct LoadedRun {
-    /// What it is called on the page: the folder's name.
+    /// Its name on the page: the name of the folder.
     pub(super) name: String,
     pub(super) path: String,
     pub(super) config: toml::Table,
-    /// Who ran it; runs of before that was kept do not say.
+    /// The machine; empty in older runs.
     pub(super) machine: toml::Table,
-    /// What the reader should know.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
     pub(super) kind: RunKind,
 }
 
-/// What made it.
+/// The command that made a run, with its results.
 #[derive(Debug)]
 pub(super) enum RunKind {
     /// `standoff fair`.
@@ -57,7 +58,7 @@ impl LoadedRun {
         let mut notes = Vec::new();
         if !folder.is_dir() {
             let trace = Traced::read(folder, &mut notes).map(RunKind::Trace);
-            let Some(kind) = trace.or_else(|| race(folder)) else {
+            let Some(kind) = trace.map_or_else(|| race(folder), |trace| Ok(Some(trace)))? else {
                 bail!(
                     "{shown} is a file; name the folder of a run, such as `runs/fair-1`, or a file of `solve --trace` or \
                      `race --json=FILE`"
@@ -110,10 +111,16 @@ impl LoadedRun {
     }
 }
 
-/// The file of a race.
-fn race(path: &Path) -> Option<RunKind> {
-    let text = files::text(path, "a race").ok()?;
-    serde_json::from_str(&text).map(RunKind::Race).ok()
+/// The file of a race; `None` for another file.
+fn race(path: &Path) -> Result<Option<RunKind>> {
+    let text = files::text(path, "a race").ok();
+    let Some(value) = text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) else { return Ok(None) };
+    if value.get("lanes").is_none() {
+        return Ok(None);
+    }
+    let unusable = || format!("{} cannot be used", files::name(path));
+    document::RACE.check(&value).with_context(unusable)?;
+    Ok(Some(RunKind::Race(serde_json::from_value(value).with_context(unusable)?)))
 }
 
 /// A file of TOML; empty if there is none, or if it is damaged, which is noted.

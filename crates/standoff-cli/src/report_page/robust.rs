@@ -1,4 +1,4 @@
-//! `standoff robust` on the page: the verdict beside the paper's Table 3, the loss, accuracies and gaps on the way.
+//! `standoff robust` on the page: accuracies, the paper's Table 3, and the curves of loss, accuracies and gaps.
 
 use super::fair::positive;
 use crate::present::chart::{Axis, Chart, Line, LineStyle};
@@ -66,20 +66,20 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
         "training loss",
         (x(), Axis::log("mean loss of the epoch")),
         lines,
-        "The loss that the steps of each epoch saw, under attack.",
+        "Mean loss of the steps of each epoch, under attack.",
     );
     let lines = each(&|t| t.points(|m| (epoch(m), m.value)));
     draw(out, "value of the game", (x(), Axis::log("value")), lines, "f on fixed training images, the attack frozen.");
     let percent = Share::percent;
     let lines = each(&|t| t.points(|m| (epoch(m), percent(m.natural))));
-    draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, as they are.");
+    draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, without an attack.");
     let lines = each(&|t| t.points(|m| (epoch(m), percent(m.standing))));
     draw(
         out,
-        "standing training images",
+        "training images that resist the attack",
         (x(), Axis::linear("percent")),
         lines,
-        "Fixed training images that stand under the attack of training, or are proven to.",
+        "Fixed training images that the attack of training does not break, or that are certified.",
     );
     let g = || Axis::linear("gradient evaluations");
     draw(
@@ -87,11 +87,11 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
         "X against gradients",
         (g(), Axis::log("X at most")),
         each(&|t| positive(t, 0)),
-        "What the network could still gain to first order.",
+        "Bound on what the network could still gain to first order.",
     );
     let zero: Vec<&str> = tracks.iter().filter(|(_, t)| positive(t, 1).is_empty()).map(|(name, _)| *name).collect();
     let aside = if zero.is_empty() { String::new() } else { format!(" It is 0 throughout for {}.", zero.join(", ")) };
-    let caption = format!("What the attacker could still gain to first order.{aside}");
+    let caption = format!("Bound on what the attacker could still gain to first order.{aside}");
     draw(out, "Y against gradients", (g(), Axis::log("Y at most")), each(&|t| positive(t, 1)), &caption);
     out.push_str("</div>\n");
 }

@@ -31,6 +31,7 @@ mod report_browser;
 mod reproduce;
 mod resume;
 mod robust;
+mod screens;
 mod signals;
 mod solve;
 mod streams;

@@ -1,4 +1,4 @@
-//! What goes where: stdout, stderr, colours, closed pipes, full disks; completions and manual pages.
+//! Stdout and stderr, colours, closed pipes, full disks; completions and manual pages.
 
 use std::io::Read;
 use std::process::Stdio;
