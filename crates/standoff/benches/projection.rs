@@ -41,8 +41,7 @@ fn main() {
     let _ = std::io::stdout().write_all(report.as_bytes());
 }
 
-/// Adds the certificate on the simplex, at points inside it and on its boundary, in units of projections of `point -
-/// gradient`.
+/// Adds the certificate on the simplex, at points inside it and on its boundary, in units of projections of `point - gradient`.
 fn certificates(report: &mut String, set: &Set<f64>) {
     let n = set.dim();
     let heading = "certificate on the simplex of 10^6 entries, in projections of that size (median; fastest of each)";

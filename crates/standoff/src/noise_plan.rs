@@ -1,12 +1,12 @@
 //! Batch sizes for noisy gradients in x. The paper remarks that its theorems extend to them but gives no sizes.
 //!
-//! Setting: x moves by `P(x - (1/L) (grad_x f + noise))`, y responds with full gradients. Let `e` be the distance of
-//! the gradient used from that of `g = max over y`, and d the length of the step. As in the tightened analysis without
-//! noise, every single run satisfies `g(x+) <= g(x) - (L/4) d^2 + ||e||^2/L` and `X(x+) <= 2 L d + ||e|| + (error of
-//! the response at x+)`. Summing over T steps, with `E ||e||^2 <= delta^2`, `delta = eps/12`, gives at a step drawn
-//! uniformly `E X <= 4 sqrt(L Delta_g / T) + 6 delta <= eps` for `T = 64 L Delta_g / eps^2`, the same T as without
-//! noise. A batch of M independent samples whose gradients have variance `sigma^2` (of the whole vector) has `E
-//! ||noise||^2 = sigma^2 / M`, or less if it is drawn without replacement.
+//! Setting: x moves by `P(x - (1/L) (grad_x f + noise))`, y responds with full gradients. Let `e` be the distance of the
+//! gradient used from that of `g = max over y`, and d the length of the step. As in the tightened analysis without noise, every
+//! single run satisfies `g(x+) <= g(x) - (L/4) d^2 + ||e||^2/L` and `X(x+) <= 2 L d + ||e|| + (error of the response at x+)`.
+//! Summing over T steps, with `E ||e||^2 <= delta^2`, `delta = eps/12`, gives at a step drawn uniformly
+//! `E X <= 4 sqrt(L Delta_g / T) + 6 delta <= eps` for `T = 64 L Delta_g / eps^2`, the same T as without noise. A batch of M
+//! independent samples whose gradients have variance `sigma^2` (of the whole vector) has `E ||noise||^2 = sigma^2 / M`, or less
+//! if it is drawn without replacement.
 //!
 //! For a radius r other than 1, eps is divided by the longest step m that X considers: `delta = eps/(12 m)`, as in the
 //! plan without noise.

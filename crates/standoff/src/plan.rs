@@ -245,10 +245,10 @@ pub(crate) fn algorithm2_with(
 
 /// The number of outer steps if gradients of g are exact to `eps/12`, over steps of length at most `m`.
 ///
-/// Projected: after a step of length d, `X <= m (2 L d) + eps/6`, and g decreases by at least `(L/4) d^2 - delta^2/L`
-/// with `delta = eps/(12 m)`. This gives `64 L Delta_g m^2 / eps^2` steps. Frank-Wolfe: while `X > eps`, a step of
-/// `X/(L ||s||^2)` decreases g by at least `5 X^2/(12 L m^2)`, and a clipped step (`X > L ||s||^2`) by at least `5
-/// X/12`. This gives `12 Delta_g max(L m^2, eps) / (5 eps^2)` steps.
+/// Projected: after a step of length d, `X <= m (2 L d) + eps/6`, and g decreases by at least `(L/4) d^2 - delta^2/L` with
+/// `delta = eps/(12 m)`. This gives `64 L Delta_g m^2 / eps^2` steps. Frank-Wolfe: while `X > eps`, a step of `X/(L ||s||^2)`
+/// decreases g by at least `5 X^2/(12 L m^2)`, and a clipped step (`X > L ||s||^2`) by at least `5 X/12`. This gives
+/// `12 Delta_g max(L m^2, eps) / (5 eps^2)` steps.
 fn tightened_outer(outer: OuterStep, smooth: f64, delta_g: f64, (eps, reach): (f64, StepReach)) -> f64 {
     let smooth = smooth * reach.x * reach.x;
     match outer {

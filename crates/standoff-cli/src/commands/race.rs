@@ -119,7 +119,10 @@ impl RaceArgs {
         if let Some(path) = &self.html {
             files::write(path, &page::whole(race, &self.command()))?;
         }
-        let json = document::RACE.stamp(serde_json::to_value(race)?).to_string() + "\n";
+        let mut json = document::RACE.stamp(serde_json::to_value(race)?);
+        // The name of version 0.1; it goes in version 0.3.
+        document::keep_old_name(&mut json, "trials", "lanes");
+        let json = format!("{json}\n");
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => return screen.result(&json),
             Some(path) => files::write(path, &json)?,

@@ -16,7 +16,11 @@ pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
                    at that eps; then the certificate of the frozen game on fixed training images";
     let heads = ["natural", "PGD-40", "proven", "eps", "X at most", "Y at most", "value", "steps", "time"];
     let mut table = Table::new(caption, "run", heads).with_layers(&[""]);
-    let share = |s: &Share| Cell::from([format!("{:.2}", s.percent()), format!("of {}", count(s.total as u64))]);
+    let share = |s: &Share| match s.total {
+        // A run without test images, from Python.
+        0 => Cell::from("-".to_owned()),
+        total => Cell::from([format!("{:.2}", s.percent()), format!("of {}", count(total as u64))]),
+    };
     for (name, r) in runs {
         let [x, y] = [r.x_gap[1], r.y_gap[1]].map(upper);
         let rest = [short(r.eps), x, y, short(r.value), count(r.steps), duration(r.seconds)].map(Cell::from);

@@ -25,6 +25,7 @@ mod proof_file;
 mod proofs;
 mod race;
 mod readme;
+mod release;
 mod report;
 mod report_browser;
 mod reproduce;

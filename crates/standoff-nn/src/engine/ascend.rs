@@ -14,6 +14,21 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 /// The steps of an attack.
+///
+/// ```
+/// use standoff_nn::{Batch, Biases, Engine, Loss, Model, Samples, Shape, StepKind, Steps};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 3)?;
+/// let mut engine = Engine::new(&model, 1)?;
+/// engine.set_weights(&model.initialise(Biases::Zero, 1))?;
+/// let (clean, labels) = ([0.5; 2 * 4], [0, 1]);
+/// let batch = Batch { samples: Samples::Floats(&clean), labels: &labels, rows: None, ends: &[2], weights: None };
+/// let steps = Steps { kind: StepKind::Sign, size: 0.05, count: 10, eps: 0.1, clip: Some((0.0, 1.0)) };
+/// let mut moved = clean.to_vec();
+/// engine.ascend(&batch, Loss::CrossEntropy, &steps, &mut moved)?;
+/// assert!(moved.iter().all(|v| (v - 0.5).abs() <= 0.1001));
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steps {
     /// The direction of a step.

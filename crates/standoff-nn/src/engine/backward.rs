@@ -18,7 +18,7 @@ pub(super) struct GradientTargets<'a> {
 }
 
 impl GradientTargets<'_> {
-    /// The gradients of the weight and of the bias of a stage. The bias lies behind the weight.
+    /// The gradients of the weight and of the bias of a stage. The bias follows the weight in memory.
     pub(super) fn of(&mut self, weight: &Range<usize>, bias: &Range<usize>) -> Option<(&mut [f32], &mut [f32])> {
         let both = &mut self.params.as_deref_mut()?[weight.start..bias.end];
         Some(both.split_at_mut(weight.len()))

@@ -19,6 +19,16 @@ pub enum Samples<'a> {
 }
 
 /// A batch: rows of the data in some order, divided into groups.
+///
+/// ```
+/// use standoff_nn::{Batch, Samples};
+///
+/// // Three images of two pixels. The batch has images 2 and 0 in one group and image 1 in another.
+/// let (data, labels) = ([0, 255, 128, 128, 255, 0], [0, 1, 1]);
+/// let samples = Samples::Bytes { data: &data, scale: 255.0 };
+/// let batch = Batch { samples, labels: &labels, rows: Some(&[2, 0, 1]), ends: &[2, 3], weights: None };
+/// assert_eq!(batch.len(), 3);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
     /// The data.

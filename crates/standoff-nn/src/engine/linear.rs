@@ -22,7 +22,7 @@
 //! ```
 //!
 //! This is a forward convolution of G, by the kernel turned by 180 degrees with its input and output channels exchanged, which is
-//! how [`Packed::backward`](super::packed::Packed) stores it. Nothing but `conv.rs` is needed to compute it.
+//! how [`Packed::backward`](super::packed::Packed) stores it, so the kernel of `conv.rs` computes it.
 
 use super::plan::{ConvStage, DenseStage, Stage, StageKind};
 use super::sparse_conv::{SparseConv, SparseScratch};

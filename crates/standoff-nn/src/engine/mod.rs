@@ -65,6 +65,22 @@ pub struct Outcome {
 }
 
 /// A model ready to run.
+///
+/// ```
+/// use standoff_nn::{Ask, Batch, Biases, Engine, Loss, Model, Outcome, Samples, Shape};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 3)?;
+/// let mut engine = Engine::new(&model, 1)?;
+/// engine.set_weights(&model.initialise(Biases::Zero, 1))?;
+/// let (data, labels) = ([0.5; 5 * 4], [0, 1, 2, 0, 1]);
+/// let batch =
+///     Batch { samples: Samples::Floats(&data), labels: &labels, rows: None, ends: &[3, 5], weights: None };
+/// let mut out = Outcome::default();
+/// engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut out)?;
+/// assert_eq!(out.group_losses.len(), 2);
+/// assert_eq!(out.gradients[1].len(), model.size());
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Engine {
     model: Model,

@@ -16,7 +16,7 @@ pub(super) struct LeafNetwork<'a> {
     pub units: usize,
 }
 
-/// Everything a thread needs for a fixed number of units; nothing is allocated after it is built. Vectors are
+/// One thread's scratch for a fixed number of units; nothing is allocated after it is built. Vectors are
 /// `[unit][entry][lane]`.
 #[derive(Debug)]
 pub(crate) struct Worker {
@@ -47,7 +47,7 @@ impl Worker {
         }
     }
 
-    /// Logits, and where their gradient goes.
+    /// The logits, and the buffer for their gradient.
     pub(super) fn logits_and_gradient(&mut self, at: Range<usize>) -> (&[f32], &mut [f32]) {
         (self.outputs.last().map_or(&[], |v| &v[at.clone()]), &mut self.g[at])
     }

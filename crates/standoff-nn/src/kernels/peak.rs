@@ -5,7 +5,7 @@ use super::{Kernel, Lanes};
 /// Chains that do not depend on each other: enough to keep both multipliers busy.
 pub(crate) const CHAINS: usize = 12;
 
-/// Runs so many rounds of one fused multiply-add per chain; returns the sum, so that nothing is optimised away.
+/// Runs this many rounds of one fused multiply-add per chain. Returns the sum, so that the compiler cannot remove the loop.
 pub(crate) struct Peak(pub usize);
 
 impl Kernel for Peak {

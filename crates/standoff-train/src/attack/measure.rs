@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
+use standoff_nn::attack::{Ensemble, Found, Judge, LabelledImages, Progress, Protocol, Run, ensemble, masking_report};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
@@ -87,8 +87,8 @@ impl Clock {
 }
 
 impl AttackEvaluation<'_> {
-    fn victims(&self) -> Victims<'_> {
-        Victims { images: &self.images.pixels, labels: &self.images.labels }
+    fn victims(&self) -> LabelledImages<'_> {
+        LabelledImages { images: &self.images.pixels, labels: &self.images.labels }
     }
 
     /// Attacks and proves at the eps of that number, and collects signs of gradient masking. In a chain the proof comes first, and
@@ -96,7 +96,7 @@ impl AttackEvaluation<'_> {
     pub fn measure(&self, number: usize, protocol: &Protocol) -> Result<MeasuredAttack> {
         (self.observer)(AttackEvent::Begin(number));
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
-        let mut proof = if ahead { self.prove(protocol)? } else { None };
+        let mut proof = if ahead { self.prove(protocol.ball.eps)? } else { None };
         let spared = proof.as_ref().map(|(_, each)| each.certified.clone());
         (self.observer)(AttackEvent::Attacks);
         let clock = RefCell::new(Clock { last: Instant::now(), seconds: vec![0.0; protocol.attacks.len()] });
@@ -112,13 +112,13 @@ impl AttackEvaluation<'_> {
         let mut block = self.block(protocol, &result, &clock.borrow().seconds);
         let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
         if proof.is_none() && !asked() {
-            proof = self.prove(protocol)?;
+            proof = self.prove(protocol.ball.eps)?;
             ended.fetch_or(proof.is_none(), Ordering::Relaxed);
         }
         if !asked() {
             (self.observer)(AttackEvent::Masking);
             let silent = Run { stop: Some(self.stop), progress: None, ..run };
-            let figures = honesty(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
+            let figures = masking_report(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
             block.honesty = (!asked()).then_some(figures);
         }
         (self.observer)(AttackEvent::End);
@@ -172,10 +172,10 @@ impl AttackEvaluation<'_> {
     }
 
     /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline.
-    fn prove(&self, protocol: &Protocol) -> Result<Option<(Proven, Certified)>> {
+    pub fn prove(&self, eps: f64) -> Result<Option<(Proven, Certified)>> {
         let begun = Instant::now();
         let Images { pixels, labels, .. } = self.images;
-        let (width, region) = (self.engine.model().input().size(), Region::image_within(protocol.ball.eps));
+        let (width, region) = (self.engine.model().input().size(), Region::image_within(eps));
         let mut all = Certified::default();
         for (pixels, some) in pixels.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
             if self.late() {

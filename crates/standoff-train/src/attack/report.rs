@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use standoff_nn::attack::{Cost, Honesty, Reach};
+use standoff_nn::attack::{Cost, MaskingReport, Reach};
 
 use super::proof_file::ProofFile;
 use crate::document;
@@ -49,7 +49,7 @@ pub struct Block {
     /// The proven accuracy; `None` if it was not computed.
     pub certified: Option<Proven>,
     /// The signs of gradient masking.
-    pub honesty: Option<Honesty>,
+    pub honesty: Option<MaskingReport>,
     /// Reasons to doubt the measurement.
     pub warnings: Vec<String>,
     /// Image by image.

@@ -69,6 +69,11 @@ pub struct GroupScore {
     pub loss: f64,
 }
 
+impl GroupScore {
+    /// The score of a group without samples.
+    pub const NONE: Self = Self { correct: 0, total: 0, loss: f64::NAN };
+}
+
 /// Fairness measures, as [`fairness`](super::fairness::fairness) defines them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {

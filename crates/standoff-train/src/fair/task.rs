@@ -13,7 +13,7 @@ use super::config::{FairConfig, Scale};
 use super::fairness::{remark, unjudged};
 use super::predictor::{image_metadata, table_metadata};
 use crate::data::known::FASHION;
-use crate::data::{SearchFolders, Source, find};
+use crate::data::{SearchFolders, Source, check_is_not_arrays, find};
 use crate::error::{At, Result, refuse};
 use crate::files;
 use crate::model_file;
@@ -66,6 +66,7 @@ pub struct FairData {
 impl FairTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &FairConfig) -> Result<Self> {
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
         match find(named, &FASHION, &SearchFolders::real())? {
             Source::Images(found) => Self::images(config, &found),

@@ -20,6 +20,9 @@ pub struct RobustResult {
     pub pgd: Share,
     /// The first test images that are proven at the eps of training. Large only for networks trained by `ibp`.
     pub certified: Share,
+    /// The fixed training images that are classified correctly under the attack of training, or proven; absent in runs of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Share>,
     /// The value of the frozen game on the fixed training images.
     #[serde(deserialize_with = "scalar")]
     pub value: f64,

@@ -7,7 +7,7 @@ use standoff_nn::{Batch, Biases, Model, Weights};
 
 use super::config::RobustConfig;
 use crate::data::known::MNIST;
-use crate::data::{SearchFolders, find_images};
+use crate::data::{SearchFolders, check_is_not_arrays, find_images};
 use crate::error::{Result, refuse};
 use crate::fair::predictor::image_metadata;
 use crate::model_file;
@@ -37,6 +37,7 @@ pub struct RobustTask {
 impl RobustTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &RobustConfig) -> Result<Self> {
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
         let found = find_images(named, &MNIST, &SearchFolders::real())?;
         let all = found.load(None)?;
@@ -46,11 +47,18 @@ impl RobustTask {
         let train = Dataset::images(&data.train, 255.0)?;
         let train = if config.limit > 0 { train.first(config.limit)? } else { train };
         let test = Dataset::images(&data.test, 255.0)?;
-        let count = config.judge_images.min(test.len());
-        let pixels = data.test.images[..count * test.input().size()].iter().map(|&b| f32::from(b) / 255.0).collect();
-        let victims = (pixels, test.labels()[..count].to_vec());
         let warnings = found.note().into_iter().collect();
-        Ok(Self { test: Some(test), victims, warnings, ..Self::new(config, train, classes)? })
+        let pixels = data.test.images.iter().map(|&byte| f32::from(byte) / 255.0);
+        let task = Self::new(config, train, classes)?.with_test(config, test, pixels);
+        Ok(Self { warnings, ..task })
+    }
+
+    /// The same task with a test part; `pixels` are its images from 0 to 1. The first `judge_images` of them are attacked at the end.
+    #[must_use]
+    pub fn with_test(self, config: &RobustConfig, test: Dataset, pixels: impl Iterator<Item = f32>) -> Self {
+        let count = config.judge_images.min(test.len());
+        let victims = (pixels.take(count * test.input().size()).collect(), test.labels()[..count].to_vec());
+        Self { test: Some(test), victims, ..self }
     }
 
     /// Builds the model for images in memory, without test images.

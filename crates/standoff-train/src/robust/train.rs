@@ -4,7 +4,7 @@ use std::path::Path;
 
 use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
-use standoff_nn::attack::{self, Protocol, Victims, ensemble};
+use standoff_nn::attack::{self, Ball, LabelledImages, Protocol, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::Batching;
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
@@ -22,7 +22,7 @@ use crate::training::runs::{self, Load};
 use crate::training::{Control, Experiment, Measurement, Observer, Run, Trainable};
 
 /// The file with the result of a run.
-pub const RESULT: ResultFile = ResultFile { name: "results.json", format: Some(ROBUST) };
+pub const RESULT: ResultFile = ResultFile { name: "results.json", format: ROBUST };
 
 impl Experiment<RobustConfig> {
     /// Trains, continues or finds the result, and reports progress to the observer. `None` when interrupted.
@@ -151,8 +151,12 @@ impl<P: Probe> RobustTraining<'_, P> {
         }
         self.judge.set_weights(x)?;
         let paper = Protocol::paper(self.config.eps);
-        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
-        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
+        // Images that are not of 8 bits cannot be truncated to 256 levels as published.
+        let has_levels = |pixel: &f32| (pixel * 255.0).round() / 255.0 == *pixel;
+        let ball = if images.iter().all(has_levels) { paper.ball } else { Ball::linf(self.config.eps) };
+        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ball, ..paper };
+        let attacked =
+            ensemble(&self.judge, LabelledImages { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
         // As published: images that are classified correctly after the attack count.
         let left = attacked.attacks.first().and_then(|found| found.left_alone).unwrap_or_else(|| attacked.left());
@@ -215,6 +219,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
             natural: last.natural,
             pgd,
             certified,
+            standing: Some(last.standing),
             value: last.value,
             x_gap: last.x_gap,
             y_gap: last.y_gap,

@@ -1,5 +1,5 @@
-//! Vectors `n` that are normal to a set at a point, up to rounding, and make `||g + n||` small: the projection of `v =
-//! -g` onto the normal cone.
+//! Vectors `n` that are normal to a set at a point, up to rounding, and make `||g + n||` small: the projection of `v = -g` onto
+//! the normal cone.
 //!
 //! | set | normal cone at x | its element nearest to v |
 //! |---|---|---|

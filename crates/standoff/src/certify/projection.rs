@@ -1,5 +1,5 @@
-//! Tests of the projection of a custom set. `z = P(v)` is the nearest point of a convex set if and only if `<v - z, w -
-//! z> <= 0` for every `w` of the set. Using points `w` that the projection itself returns finds most mistakes.
+//! Tests of the projection of a custom set. `z = P(v)` is the nearest point of a convex set if and only if
+//! `<v - z, w - z> <= 0` for every `w` of the set. Using points `w` that the projection itself returns finds most mistakes.
 //! Projecting the same point twice, and the midpoint of two points of the set, finds others.
 
 use crate::{ConvexSet, Error, Game, Need, Point, Real, Set, ops};

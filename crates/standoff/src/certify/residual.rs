@@ -2,11 +2,11 @@
 //! report.
 //! most papers since 2020.
 //!
-//! The reported number is `||g + n||` for one vector `n`, so it is an upper bound. Strictly inside the set the normal
-//! cone is {0} and `R_x = ||g||`; on the border the residual drops, however small the distance. A point that rounding
-//! leaves just inside would therefore have a meaningless residual. So `n` need only be normal up to a `slack`: `<n, z -
-//! x> <= slack` for every z of the set, with `slack = 0` if n is exactly normal at x. Both numbers together prove `X_r
-//! <= r R_x + slack` for every radius r.
+//! The reported number is `||g + n||` for one vector `n`, so it is an upper bound. Strictly inside the set the normal cone is
+//! {0} and `R_x = ||g||`; on the border the residual drops, however small the distance. A point that rounding leaves just
+//! inside would therefore have a meaningless residual. So `n` need only be normal up to a `slack`: `<n, z - x> <= slack` for
+//! every z of the set, with `slack = 0` if n is exactly normal at x. Both numbers together prove `X_r <= r R_x + slack` for
+//! every radius r.
 
 use super::{Certifier, OUTSIDE_UNITS, bound, normals};
 use crate::enclosure::{EnclosedGradient, Enclosure, Number, Precision, Slopes};

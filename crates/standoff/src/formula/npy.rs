@@ -63,7 +63,9 @@ fn room(count: usize) -> Result<Vec<f64>, String> {
     let mut probe: Vec<f64> = Vec::new();
     probe.try_reserve_exact(count).map_err(|_| format!("its {count} numbers do not fit into memory"))?;
     drop(probe);
-    Ok(vec![0.0; count])
+    let mut values = vec![0.0; count];
+    crate::simd::use_huge_pages(&mut values);
+    Ok(values)
 }
 
 /// Reads the header's text; the numbers follow.

@@ -22,12 +22,12 @@ impl Threshold {
         Self { tau, height, ..self }
     }
 
-    /// Solves `sum_i max(weight_i + rise_i - m, 0) = sum_i weight_i + slack` for `m` by Newton's method; the left side
-    /// is convex and decreasing in `m`. A tangent lies below a convex function, so its root is left of the function's
-    /// root: after the first step `m` only grows and the set of active entries only shrinks. When their number stays
-    /// the same, the function is linear between the last two `m`, and `m` is exact. Each step is `m = (sum_active rise
-    /// - sum_others weight - slack) / count`. `pass` returns the count, the rise and the rate of the active entries and
-    /// the weight of the others.
+    /// Solves `sum_i max(weight_i + rise_i - m, 0) = sum_i weight_i + slack` for `m` by Newton's method; the left side is
+    /// convex and decreasing in `m`. A tangent lies below a convex function, so its root is left of the function's root: after
+    /// the first step `m` only grows and the set of active entries only shrinks. When their number stays the same, the function
+    /// is linear between the last two `m`, and `m` is exact. Each step is
+    /// `m = (sum_active rise - sum_others weight - slack) / count`. `pass` returns the count, the rise and the rate of the
+    /// active entries and the weight of the others.
     pub(super) fn newton(mut self, slack: f64, pass: impl Fn(f64) -> [f64; 4]) -> Self {
         let mut before = f64::NAN;
         for round in 0..PASSES {

@@ -1,8 +1,7 @@
-//! Computes `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) -
-//! x`.
+//! Computes `X = max { -<g, s> : x + s in C, ||s|| <= radius }` by a search along the path `s(tau) = P_C(x - tau g) - x`.
 //!
-//! **Upper bounds.** For every vector `n` and every feasible step, `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n||
-//! + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
+//! **Upper bounds.** For every vector `n` and every feasible step,
+//! `-<g, s> = -<g + n, s> + <n, s> <= radius ||g + n|| + sup { <n, z - x> : z in C }`. So any `n` proves a bound, exact or not.
 //!
 //! **The path.** `s(tau)` minimises `<g, s> + ||s||^2 / (2 tau)` over `C - x`. By its optimality condition,
 //! `<g + s/tau, v - s> >= 0` for all `v` in `C - x`, the vector `n = -g - s/tau` is normal to `C` at `x + s`: the supremum above is
@@ -12,15 +11,14 @@
 //! X <= radius ||s|| / tau + <n, s> = -<g, s> + ||s|| (radius - ||s||) / tau.
 //! ```
 //!
-//! **Lower bounds.** If `||s|| <= radius`, `s` itself is feasible; otherwise `s` shortened to the radius is, because `C
-//! - x` is convex and contains 0: `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius`, both bounds are `-<g,
-//! s>`.
+//! **Lower bounds.** If `||s|| <= radius`, `s` itself is feasible; otherwise `s` shortened to the radius is, because `C - x` is convex and
+//! contains 0: `X >= -<g, s> min(1, radius / ||s||)`. Where `||s|| = radius`, both bounds are `-<g, s>`.
 //!
-//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, use the optimality condition of each with the
-//! other as `v`: `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2>
-//! <= a b`, is `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never
-//! decreases and `||s||/tau` never increases: `||s(tau)|| = radius` has one solution, or an interval of solutions with
-//! the same gain, and [`Bracket`] encloses it. Since `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
+//! **One root.** For `t1 < t2` with steps `u1`, `u2` of lengths `a`, `b`, use the optimality condition of each with the other as `v`:
+//! `<g, u1 - u2> <= <u1, u2 - u1>/t1` and `<g, u2 - u1> <= <u2, u1 - u2>/t2`. Their sum, with `<u1, u2> <= a b`, is
+//! `0 <= (b - a)(a/t1 - b/t2)`. If `b < a`, then `a/t1 <= b/t2 < a/t1`, a contradiction. So `||s||` never decreases and `||s||/tau` never
+//! increases: `||s(tau)|| = radius` has one solution, or an interval of solutions with the same gain, and [`Bracket`] encloses it. Since
+//! `||s|| <= tau ||g||`, the search starts at `tau = radius / ||g||`.
 //!
 //! **The limit.** If the path ends before the radius, its end point is a minimiser of `<g, z>` over `C` and `n = -g`
 //! proves its gain. This is the evaluation at `tau = inf`, which is tried first.
@@ -137,8 +135,7 @@ impl<R: Real> Path<R> {
         true
     }
 
-    /// Allocates the memory that [`prepare`](Self::prepare) needs, so that a run whose first gradients are zero does
-    /// not allocate later.
+    /// Allocates the memory that [`prepare`](Self::prepare) needs, so that a run whose first gradients are zero does not allocate later.
     pub(super) fn make_room(&mut self, set: &Set<R>) {
         let (leaves, has_threshold) = count_leaves(set);
         self.parts.reserve(leaves.saturating_sub(self.parts.len()));
@@ -149,8 +146,7 @@ impl<R: Real> Path<R> {
         self.vectors.kept_base.resize(kept, 0.0);
     }
 
-    /// Path parameter of the best upper bound (0 for `radius ||g||`, infinite for the limit), and the multipliers of
-    /// all polyhedra's rows.
+    /// Path parameter of the best upper bound (0 for `radius ||g||`, infinite for the limit), and the multipliers of all polyhedra's rows.
     pub(super) fn proof(&self) -> (f64, &[f64]) {
         (self.proof_tau, &self.proof_multipliers)
     }
@@ -250,8 +246,7 @@ impl<R: Real> Path<R> {
 
     /// Narrows the bounds until they are good enough and returns the upper one.
     pub(super) fn search(&mut self, set: &Set<R>, ask: Ask) -> f64 {
-        // `upper` is still radius ||g||, so this is tau = radius / ||g||; up to there the path is no longer than the
-        // radius.
+        // `upper` is still radius ||g||, so this is tau = radius / ||g||; up to there the path is no longer than the radius.
         let start = self.radius * (self.radius / self.upper);
         if self.is_settled(ask) {
             return self.allowed();
@@ -315,8 +310,7 @@ impl<R: Real> Path<R> {
     /// Searches for `||s(tau)|| = radius` from a first guess.
     fn close_in(&mut self, set: &Set<R>, start: f64, ask: Ask) {
         let mut bracket = Bracket::new(self.radius);
-        // A path in closed form that is longer than the radius in the limit has a root; a projected path may stop
-        // before the radius.
+        // A path in closed form that is longer than the radius in the limit has a root; a projected path may stop before the radius.
         let exists = !self.parts.iter().any(|p| matches!(p.shape, PartKind::Projected { .. }));
         let mut tau = start;
         let mut idle = 0;

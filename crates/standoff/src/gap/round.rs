@@ -82,8 +82,8 @@ impl Plane {
     }
 }
 
-/// The ball around `c`, for a point `x` at the distance `offset` from `c`. Coordinates in the plane are along `e = (x -
-/// c) / offset` and along minus the rest of the gradient.
+/// The ball around `c`, for a point `x` at the distance `offset` from `c`. Coordinates in the plane are along
+/// `e = (x - c) / offset` and along minus the rest of the gradient.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     offset: f64,
@@ -140,8 +140,7 @@ impl Round {
         (self.slack * aim.forward - self.offset * aim.turned(), (self.offset + self.slack) * aim.side)
     }
 
-    /// `n` is a multiple of `v` of length `excess / tau`; its support is that length times `radius - <offset e,
-    /// v/||v||>`.
+    /// `n` is a multiple of `v` of length `excess / tau`; its support is that length times `radius - <offset e, v/||v||>`.
     fn on_the_sphere(&self, tau: f64, aim: &Aim) -> Sums {
         let (ahead, sideways) = self.step_to_sphere(aim);
         // The derivative of the projection keeps only the component tangent to the sphere.

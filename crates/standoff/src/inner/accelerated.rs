@@ -3,8 +3,8 @@
 use super::{Answer, Inner, Regulariser, Request, Stop, residual};
 use crate::{Game, Oracle, Real, StopReason, ops};
 
-/// FISTA on `f_lambda(x, .)`, restarted every `restart` steps. Each epoch halves the gap if `(restart + 1)^2 >= 8 (L22
-/// + lambda) / lambda`.
+/// FISTA on `f_lambda(x, .)`, restarted every `restart` steps. Each epoch halves the gap if
+/// `(restart + 1)^2 >= 8 (L22 + lambda) / lambda`.
 #[derive(Debug)]
 pub struct Accelerated<R> {
     /// The step size, `1/(L22 + lambda)`; the paper prints `1/L22`.

@@ -14,8 +14,8 @@
 //! for a function that is lambda-strongly concave and 1/s-smooth. The sequence restarts when the step and the momentum
 //! point in opposite directions.
 //!
-//! Proof of the answer: `n = G(u) - (y+ - u)/s` is normal to Y at y+, so for `r = G(y+) - n = G(y+) - G(u) + (y+ -
-//! u)/s` and every y of Y
+//! Proof of the answer: `n = G(u) - (y+ - u)/s` is normal to Y at y+, so for `r = G(y+) - n = G(y+) - G(u) + (y+ - u)/s` and
+//! every y of Y
 //!
 //! ```text
 //! F(y) <= F(y+) + <G(y+), y - y+> - (lambda/2) ||y - y+||^2 <= F(y+) + <r, y - y+> - (lambda/2) ||y - y+||^2 <= F(y+) + ||r||^2 / (2 lambda),

@@ -131,8 +131,7 @@ impl<R: Real> LocalAscent<R> {
         }
     }
 
-    /// True if the trial step stays in the domain, does not lose value, and changes the gradient by at most `moved /
-    /// step`.
+    /// True if the trial step stays in the domain, does not lose value, and changes the gradient by at most `moved / step`.
     fn accepts(&self, value: f64, moved: f64) -> bool {
         let noise = Self::NOISE * (self.value.abs() + value.abs());
         let turned = ops::distance(&self.next_gradient, &self.gradient);

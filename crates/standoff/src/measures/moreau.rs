@@ -1,11 +1,11 @@
 //! The gradient of the Moreau envelope of `g(x) = max over y of f(x, y)` on X: "optimisation stationarity".
 //!
-//! Let f be l-weakly convex in x and concave in y, `phi = g` on X and infinite elsewhere, and `d = ||x - p||`, where p
-//! is the minimiser of `phi(z) + l ||z - x||^2`. That function is l-strongly convex, so `phi(x) >= phi(p) + (3 l/2)
-//! d^2`. On the other hand, `phi(p) >= f(p, y) >= f(x, y) + <g_x, p - x> - (l/2) d^2 >= phi(x) - gap - R d - slack -
-//! (l/2) d^2`, with `gap = g(x) - f(x, y)` and the normal-cone residual R with its slack. Together, `l d^2 <= R d + gap
-//! + slack`, and the gradient of the envelope with parameter `1/(2l)` is `2 l d <= R + sqrt(R^2 + 4 l (gap + slack)) <=
-//! 2 R + 2 sqrt(l (gap + slack))`.
+//! Let f be l-weakly convex in x and concave in y, `phi = g` on X and infinite elsewhere, and `d = ||x - p||`, where p is the
+//! minimiser of `phi(z) + l ||z - x||^2`. That function is l-strongly convex, so `phi(x) >= phi(p) + (3 l/2) d^2`. On the other
+//! hand, `phi(p) >= f(p, y) >= f(x, y) + <g_x, p - x> - (l/2) d^2 >= phi(x) - gap - R d - slack - (l/2) d^2`, with
+//! `gap = g(x) - f(x, y)` and the normal-cone residual R with its slack. Together, `l d^2 <= R d + gap + slack`, and the
+//! gradient of the envelope with parameter `1/(2l)` is
+//! `2 l d <= R + sqrt(R^2 + 4 l (gap + slack)) <= 2 R + 2 sqrt(l (gap + slack))`.
 
 use super::duality::{ConvexityAssumption, inner_gap};
 use super::{Assumptions, up};

@@ -10,8 +10,7 @@ use crate::outer::Projected;
 use crate::plan::tightened_tolerance;
 use crate::{Constants, Error, Game, Goal};
 
-/// Gradient descent with a max-oracle: `y+ = argmax_Y f(x, .)` to a given accuracy, then `x+ = P_X(x - h_x grad_x f(x,
-/// y+))`.
+/// Gradient descent with a max-oracle: `y+ = argmax_Y f(x, .)` to a given accuracy, then `x+ = P_X(x - h_x grad_x f(x, y+))`.
 ///
 /// ```
 /// use standoff::Settings;

@@ -1,10 +1,10 @@
 //! Algorithm 1 without constants: `multistep` for games that state none. Backtracking finds the steps from local
 //! constants.
 //!
-//! `x+ = P_X(x - t grad_x f(x, y))`, then y responds to x+. The step is accepted if `grad_x f` changes by at most `||x+
-//! - x|| / t` plus the errors of the two responses. Then `1/t` bounds the smoothness of g along the step, and `X(x+) <=
-//! 2 ||x+ - x|| / t + eps/6` as with the constant L. If the step is rejected or leaves the domain of f, it is repeated
-//! from x with half the length.
+//! `x+ = P_X(x - t grad_x f(x, y))`, then y responds to x+. The step is accepted if `grad_x f` changes by at most
+//! `||x+ - x|| / t` plus the errors of the two responses. Then `1/t` bounds the smoothness of g along the step, and
+//! `X(x+) <= 2 ||x+ - x|| / t + eps/6` as with the constant L. If the step is rejected or leaves the domain of f, it is
+//! repeated from x with half the length.
 
 use super::step::zeros;
 use super::{Method, Visitor};

@@ -6,8 +6,8 @@ use crate::gap::{Ask, Gauge, Side};
 use crate::inner::{Inner, Response};
 use crate::{Game, Need, Oracle, Point, Real, StopReason, ops};
 
-/// `x := x + min(1, X/(L ||s||^2)) s`, where s attains X. The step length minimises the upper bound `g - t X + L t^2
-/// ||s||^2/2` over t in [0, 1].
+/// `x := x + min(1, X/(L ||s||^2)) s`, where s attains X. The step length minimises the upper bound `g - t X + L t^2 ||s||^2/2`
+/// over t in [0, 1].
 #[derive(Debug)]
 pub struct FrankWolfeStep<R> {
     /// The smoothness constant L.

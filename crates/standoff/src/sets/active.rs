@@ -163,8 +163,8 @@ impl<'a> ActiveSet<'a> {
         }
     }
 
-    /// Computes the point and the multipliers of the active rows: `z = v - Q^T t` with `L t = A_W v - b_W`, and `L^T l
-    /// = t`. A second pass removes the rounding errors that a `v` far from the set leaves in the first `z`.
+    /// Computes the point and the multipliers of the active rows: `z = v - Q^T t` with `L t = A_W v - b_W`, and `L^T l = t`. A
+    /// second pass removes the rounding errors that a `v` far from the set leaves in the first `z`.
     fn settle(&mut self) {
         self.z.copy_from_slice(self.v);
         let mut total = vec![0.0; self.rows.len()];

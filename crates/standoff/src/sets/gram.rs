@@ -35,8 +35,8 @@ impl GramFactor {
         self.lower.clear();
     }
 
-    /// Appends a row. `products` are its inner products with the rows so far, `own` that with itself, `coefficients =
-    /// L^-1 products`, and `outside` is the length of its part outside their span, which must be positive.
+    /// Appends a row. `products` are its inner products with the rows so far, `own` that with itself,
+    /// `coefficients = L^-1 products`, and `outside` is the length of its part outside their span, which must be positive.
     pub(super) fn push(&mut self, products: &[f64], own: f64, coefficients: &[f64], outside: f64) {
         debug_assert_eq!((products.len(), coefficients.len()), (self.rank, self.rank));
         self.products.extend_from_slice(products);

@@ -2,12 +2,12 @@
 //! have the right sum.
 //!
 //! The optimality conditions of the projection onto `z >= 0, sum z = scale` are `z_i = v_i - tau + l_i`, `l_i >= 0`,
-//! `l_i z_i = 0`, where `tau` is the multiplier of the sum. They give the formula above and the equation `phi(tau) =
-//! sum_i max(v_i - tau, 0) - scale = 0`. For the l1 ball and `v` outside it, the same holds for absolute values. `phi`
-//! is convex and decreasing with slope `-count`, where `count` is the number of entries above tau. Newton's method,
-//! `tau <- tau + phi(tau)/count`, starts left of the root, at `max v - scale`. A tangent lies below `phi`, so tau never
-//! passes the root and the number of entries above tau never grows. As soon as that number stays the same, `phi` was
-//! linear over the step and tau is exact.
+//! `l_i z_i = 0`, where `tau` is the multiplier of the sum. They give the formula above and the equation
+//! `phi(tau) = sum_i max(v_i - tau, 0) - scale = 0`. For the l1 ball and `v` outside it, the same holds for absolute values.
+//! `phi` is convex and decreasing with slope `-count`, where `count` is the number of entries above tau. Newton's method,
+//! `tau <- tau + phi(tau)/count`, starts left of the root, at `max v - scale`. A tangent lies below `phi`, so tau never passes
+//! the root and the number of entries above tau never grows. As soon as that number stays the same, `phi` was linear over the
+//! step and tau is exact.
 //!
 //! Leaving entries out makes `phi` smaller, so the threshold of any subset of the entries is a lower bound of tau. One
 //! pass with a small buffer of candidates is enough for most inputs; only inputs with thousands of entries above tau

@@ -119,9 +119,9 @@ impl WarmSet {
         }
     }
 
-    /// Derivative of the path of projections of `x - tau g`. Writes `along`, the part of `g` orthogonal to the active
-    /// rows (`z' = -along`), and the rates at which the multipliers of all rows grow with tau: `l_W' = -(A_W A_W^T)^-1
-    /// A_W g`, refined once.
+    /// Derivative of the path of projections of `x - tau g`. Writes `along`, the part of `g` orthogonal to the active rows
+    /// (`z' = -along`), and the rates at which the multipliers of all rows grow with tau: `l_W' = -(A_W A_W^T)^-1 A_W g`,
+    /// refined once.
     pub(super) fn write_rates(&mut self, set: Rows<'_>, g: &[f64], along: &mut [f64], rates: &mut [f64]) {
         along.copy_from_slice(g);
         rates.fill(0.0);
@@ -204,8 +204,8 @@ impl WarmSet {
         self.changes += 1;
     }
 
-    /// Computes the point and the multipliers of the active rows from `v`: `z <- z - A_W^T (A_W A_W^T)^-1 (A_W z -
-    /// b_W)`, three times, from `z = v`.
+    /// Computes the point and the multipliers of the active rows from `v`: `z <- z - A_W^T (A_W A_W^T)^-1 (A_W z - b_W)`, three
+    /// times, from `z = v`.
     fn settle(&mut self, set: Rows<'_>, v: &[f64]) {
         self.z.copy_from_slice(v);
         self.multipliers.fill(0.0);

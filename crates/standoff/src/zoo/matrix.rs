@@ -126,8 +126,7 @@ impl Formula for Bilinear {
     }
 }
 
-/// `f = xy` on `[-1, 1]^2`: every simultaneous gradient step of size h multiplies the length of `(x, y)` by `sqrt(1 +
-/// h^2)`.
+/// `f = xy` on `[-1, 1]^2`: every simultaneous gradient step of size h multiplies the length of `(x, y)` by `sqrt(1 + h^2)`.
 pub fn bilinear() -> Instance {
     let game = Plain::new(Bilinear, interval(-1.0, 1.0), interval(-1.0, 1.0));
     Instance::new(game, &[0.5], &[0.5])

@@ -72,9 +72,8 @@ impl Game for PlSine {
 
 /// `f = sum_i [cos(x_i + w_i) + x_i^2/20 - h(y_i - (Bx)_i)]` on `[0, 4]^n x R^n`, with `h(t) = t^2 + 3 sin^2 t`.
 ///
-/// `h` is PL but not convex (Karimi, Nutini and Schmidt 2016), so f is PL and not concave in y. The best response is `y
-/// = Bx`, and the value function is the sum of cosines, which is not convex but has one stationary point: the
-/// equilibrium is unique.
+/// `h` is PL but not convex (Karimi, Nutini and Schmidt 2016), so f is PL and not concave in y. The best response is `y = Bx`,
+/// and the value function is the sum of cosines, which is not convex but has one stationary point: the equilibrium is unique.
 pub fn pl_sine(n: usize, seed: u64) -> Result<Instance, Error> {
     at_least("n", n, 1)?;
     let mut random = Random::new(seed);

@@ -24,9 +24,9 @@ impl Formula for PrintedStep {
 
 /// `f = xy - mu y^2/2` on `[-1, 1] x R`, started at `x = mu/2`; needs `0 < mu <= 2`.
 ///
-/// One ascent step of `1/mu` gives the exact maximiser `y = x/mu`. The value function `x^2/(2 mu)` has smoothness
-/// `1/mu`. The paper prints `L12^2/(2 mu)`, half of it, and the step `2 mu` moves x to `-x` forever, with `|grad_x f| =
-/// 1/2`. The step `mu` reaches the solution at once.
+/// One ascent step of `1/mu` gives the exact maximiser `y = x/mu`. The value function `x^2/(2 mu)` has smoothness `1/mu`. The
+/// paper prints `L12^2/(2 mu)`, half of it, and the step `2 mu` moves x to `-x` forever, with `|grad_x f| = 1/2`. The step `mu`
+/// reaches the solution at once.
 pub fn printed_step(mu: f64) -> Result<Instance, Error> {
     within("mu", mu, 2.0, "greater than 0 and at most 2")?;
     let game = Plain::new(PrintedStep { mu }, interval(-1.0, 1.0), Set::free(1));

@@ -25,8 +25,7 @@ impl Formula for Ramp {
     }
 }
 
-/// `f = 2 eps x_0 + (2y - 1) x_1` on `[0, 1/(2 eps)] x [-1, 1] x [0, 1]`, with the only equilibrium at `x = 0`, `y =
-/// 1/2`.
+/// `f = 2 eps x_0 + (2y - 1) x_1` on `[0, 1/(2 eps)] x [-1, 1] x [0, 1]`, with the only equilibrium at `x = 0`, `y = 1/2`.
 ///
 /// A long slight slope and a kink. The kink makes the smoothness constant of the smoothed value function of order
 /// `1/eps`, so a gradient step moves along the slope of length `1/(2 eps)` by only order `eps^2`. An eps-equilibrium

@@ -22,9 +22,8 @@ impl Formula for SecondOrder {
 
 /// `f = -x^2 + y^2 + 4xy` on `[-1, 1] x [-2, 2]`, the paper's example without a second-order equilibrium.
 ///
-/// The paper states that `(0, 0)` is the only first-order equilibrium; `(-1, 2)` and `(1, -2)` are two more. At `(-1,
-/// 2)` y's gradient is 0 and x's is 10, at x's lower bound. f is convex in y: the game tests the certificate, not the
-/// methods.
+/// The paper states that `(0, 0)` is the only first-order equilibrium; `(-1, 2)` and `(1, -2)` are two more. At `(-1, 2)` y's
+/// gradient is 0 and x's is 10, at x's lower bound. f is convex in y: the game tests the certificate, not the methods.
 pub fn second_order() -> Instance {
     let game = Plain::new(SecondOrder, interval(-1.0, 1.0), interval(-2.0, 2.0));
     Instance::new(game, &[0.5], &[0.5])

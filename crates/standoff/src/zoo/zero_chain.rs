@@ -139,10 +139,10 @@ impl Game for ZeroChain {
 
 /// The lower-bound instance of Zhang and Xu (2026, eq. 5.5-5.9): `blocks` switches x in R, and as many blocks of `n` entries of y.
 ///
-/// From the origin, a method whose steps stay in the span of the previous gradients needs `blocks (n + 1)` calls before
-/// the last switch moves. Concave in y, with a 128-Lipschitz gradient, on `{||y|| <= n, |y_i| <= sqrt n}` (inside which
-/// the general formula is the one used here). With all switches on, `x >= 1`, f is constant in x: any such x with `y =
-/// 0` is an equilibrium and minimises the value function; `x = 1` is the stored one.
+/// From the origin, a method whose steps stay in the span of the previous gradients needs `blocks (n + 1)` calls before the
+/// last switch moves. Concave in y, with a 128-Lipschitz gradient, on `{||y|| <= n, |y_i| <= sqrt n}` (inside which the general
+/// formula is the one used here). With all switches on, `x >= 1`, f is constant in x: any such x with `y = 0` is an equilibrium
+/// and minimises the value function; `x = 1` is the stored one.
 pub fn zero_chain(blocks: usize, n: usize) -> Result<Instance, Error> {
     at_least("blocks", blocks, 1)?;
     at_least("n", n, 2)?;

@@ -35,13 +35,16 @@ fn the_regulariser_for_radius_1_is_too_strong_for_radius_6() {
         FastNash { constants, ..FastNash::default() }.into(),
         PerturbedSmoothedGda { smoothed, lambda: None }.into(),
     ];
-    for method in methods {
+    // The second start is that regularised equilibrium: a method that keeps this lambda stays there.
+    let held = 4.0 * 0.1 / (2.0 * 128.0_f64.sqrt());
+    let starts = [Point::new(&[0.5, -0.5], &[0.0, 0.0]), Point::new(&[held; 2], &[4.0; 2])];
+    for (method, start) in methods.into_iter().flat_map(|method| starts.iter().map(move |start| (method, start))) {
         let settings = Settings { radius: 6.0, max_gradients: 2_000_000, method, ..Settings::eps(0.1) };
         let mut game = off_centre();
-        let end = solve(&mut game, &Point::new(&[0.5, -0.5], &[0.0, 0.0]), &settings).unwrap();
+        let end = solve(&mut game, start, &settings).unwrap();
         let name = method.info().name;
-        assert_eq!(end.reason, StopReason::Converged, "{name}: {end:?}");
-        assert!(judge(&mut game, &end.point, 6.0).holds(0.1), "{name}");
+        assert_eq!(end.reason, StopReason::Converged, "{name} from {start:?}: {end:?}");
+        assert!(judge(&mut game, &end.point, 6.0).holds(0.1), "{name} from {start:?}");
     }
 }
 

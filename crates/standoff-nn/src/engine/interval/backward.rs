@@ -81,7 +81,7 @@ impl IntervalWorker {
     }
 
     /// Turns the gradients with respect to centre and radius, in `next`, into those of the ends, in `g`.
-    pub(super) fn to_ends(&mut self, size: usize) {
+    pub(super) fn gradients_of_ends(&mut self, size: usize) {
         let [a, b] = &mut self.next;
         self.isa.run(ToEnds { a: &mut a[..size], b: &mut b[..size], scale: 0.5 });
         std::mem::swap(&mut self.g, &mut self.next);
@@ -110,7 +110,7 @@ impl IntervalWorker {
             });
         }
         if deeper {
-            self.to_ends(net.units * k);
+            self.gradients_of_ends(net.units * k);
         }
     }
 
@@ -128,7 +128,7 @@ impl IntervalWorker {
             self.dense_matrix(net, (i, dense), e, (to, deeper));
         }
         if deeper {
-            self.to_ends(net.units * dense.k * LANES);
+            self.gradients_of_ends(net.units * dense.k * LANES);
         }
     }
 

@@ -54,7 +54,7 @@ impl IntervalWorker {
             sparse.unpack_weights(1, &mut self.d_absolute[conv.weight.clone()]);
         }
         if deeper {
-            self.to_ends(net.units * n_in);
+            self.gradients_of_ends(net.units * n_in);
         }
     }
 
@@ -88,7 +88,7 @@ impl IntervalWorker {
             }
         }
         if deeper {
-            self.to_ends(net.units * n_in);
+            self.gradients_of_ends(net.units * n_in);
         }
     }
 

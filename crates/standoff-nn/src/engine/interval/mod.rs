@@ -18,6 +18,20 @@ use std::sync::Mutex;
 use worker::IntervalWorker;
 
 /// The set of inputs around a sample: each entry differs by up to `eps`, and stays within `clip`.
+///
+/// ```
+/// use standoff_nn::{Ask, Batch, Biases, Bounds, Engine, Model, Region, Samples, Shape};
+///
+/// let model = Model::preset("mlp", Shape::vector(4), 3)?;
+/// let mut engine = Engine::new(&model, 1)?;
+/// engine.set_weights(&model.initialise(Biases::Zero, 1))?;
+/// let (data, labels) = ([0.5; 4], [0]);
+/// let batch = Batch { samples: Samples::Floats(&data), labels: &labels, rows: None, ends: &[1], weights: None };
+/// let mut out = Bounds::default();
+/// engine.bounds(&batch, Region::image(0.01), Ask::Values, &mut out)?;
+/// assert!((0..3).all(|j| out.lower[j] <= out.upper[j]));
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
     /// The radius, in the units of the input.

@@ -19,7 +19,7 @@ pub(super) struct IntervalNetwork<'a> {
     pub units: usize,
 }
 
-/// Everything a thread needs for a fixed number of units; nothing is allocated after it is built. Vectors are
+/// One thread's scratch for a fixed number of units; nothing is allocated after it is built. Vectors are
 /// `[unit][entry][lane]`.
 #[derive(Debug)]
 pub(crate) struct IntervalWorker {

@@ -50,8 +50,7 @@ impl Noise {
 
 /// The mean of X over T steps of Algorithm 1 on `xy - y^2/2`, X = [-1, 1], with batches of `batch` noisy gradients in x.
 ///
-/// The best response is y = x, so g = x^2/2 and L = 1; a feasible step of length at most 1 gains `|x| min(1, 1 + |x|) =
-/// |x|`.
+/// The best response is y = x, so g = x^2/2 and L = 1; a feasible step of length at most 1 gains `|x| min(1, 1 + |x|) = |x|`.
 fn mean_gap(batch: u64, steps: u64) -> f64 {
     let (mut x, mut sum, mut noise) = (1.0_f64, 0.0, Noise(7));
     for _ in 0..steps {

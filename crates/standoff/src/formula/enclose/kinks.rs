@@ -1,10 +1,10 @@
 //! Slopes at kinks: a chosen slope where every slope is valid, the interval of all slopes elsewhere.
 //!
-//! Let `w` be the adjoint of the kink's result. Along a step the result of `abs` at 0 changes by `|u'|`, and `w |u'| >=
-//! w t u'` for every slope t in [-1, 1] if `w >= 0`. For the minimising player any slope then bounds the change of f
-//! from below, so its gap is bounded from above. The same holds for `relu`, `max` and `norm`, which are convex, and
-//! with `w <= 0` for `min`; for the maximising player all signs are reversed. A kink of the other sign, or one whose
-//! argument is not known exactly, is covered: the slope is an interval.
+//! Let `w` be the adjoint of the kink's result. Along a step the result of `abs` at 0 changes by `|u'|`, and `w |u'| >= w t u'`
+//! for every slope t in [-1, 1] if `w >= 0`. For the minimising player any slope then bounds the change of f from below, so its
+//! gap is bounded from above. The same holds for `relu`, `max` and `norm`, which are convex, and with `w <= 0` for `min`; for
+//! the maximising player all signs are reversed. A kink of the other sign, or one whose argument is not known exactly, is
+//! covered: the slope is an interval.
 
 use crate::enclosure::{FreeKink, Hull, KinkSlope, Number, norm};
 use crate::formula::graph::Reach;

@@ -6,8 +6,11 @@
 
 use crate::{Point, Real, ops};
 
-/// Most differences that are kept.
-const MEMORY: usize = 8;
+/// Limit of stored differences: one for every [`PER_DIFFERENCE`] variables, at least [`SHORT_MEMORY`].
+const MEMORY: usize = 16;
+const PER_DIFFERENCE: usize = 12;
+/// Number of differences for few or badly scaled variables: with more of them, the fit is too ill-conditioned.
+pub(super) const SHORT_MEMORY: usize = 8;
 /// Limit of stored numbers, which reduces the memory for long vectors; at least [`LEAST`] differences are kept.
 const NUMBERS: usize = 1 << 18;
 const LEAST: usize = 4;
@@ -35,7 +38,7 @@ pub(super) struct Anderson<R> {
 
 impl<R: Real> Anderson<R> {
     pub(super) fn new(dim: usize) -> Self {
-        let memory = (NUMBERS / dim.max(1)).clamp(LEAST, MEMORY);
+        let memory = (dim / PER_DIFFERENCE).clamp(SHORT_MEMORY, MEMORY).min(NUMBERS / dim.max(1)).max(LEAST);
         let zero = |n: usize| vec![R::default(); n];
         Self {
             dim,
@@ -82,12 +85,12 @@ impl<R: Real> Anderson<R> {
         (self.head as usize + self.memory - j) % self.memory * self.dim
     }
 
-    /// Coefficients gamma of the smallest `||r - sum_j gamma_j dr_j||`, by Gram-Schmidt from the newest difference on.
-    /// Returns how many differences were used.
-    fn fit(&mut self) -> usize {
+    /// Computes the coefficients gamma with the smallest `||r - sum_j gamma_j dr_j||` by Gram-Schmidt from the newest
+    /// difference on, for at most `most` differences. Returns the number of differences used.
+    fn fit(&mut self, most: usize) -> usize {
         let (dim, mut used) = (self.dim, 0);
         let mut right = [0.0; MEMORY];
-        for j in 0..self.kept as usize {
+        for j in 0..most.min(self.kept as usize) {
             let from = self.column(j);
             let (done, rest) = self.q.split_at_mut(j * dim);
             let fresh = &mut rest[..dim];
@@ -117,10 +120,10 @@ impl<R: Real> Anderson<R> {
         used
     }
 
-    /// `out := z - sum gamma_j dz_j - w (r - sum gamma_j dr_j)`, where `w` is the length of a plain step along the residual, coordinate by
-    /// coordinate. `false` if nothing can be fitted.
-    pub(super) fn mix(&mut self, w: impl Fn(usize) -> f64, out: &mut Point<R>) -> bool {
-        let used = self.fit();
+    /// `out := z - sum gamma_j dz_j - w (r - sum gamma_j dr_j)`, where `w` is the length of a plain step along the residual,
+    /// for each coordinate, with at most `most` differences. Returns `false` if nothing can be fitted.
+    pub(super) fn mix(&mut self, most: usize, w: impl Fn(usize) -> f64, out: &mut Point<R>) -> bool {
+        let used = self.fit(most);
         if used == 0 || !self.gamma[..used].iter().all(|g| g.is_finite()) {
             return false;
         }

@@ -1,8 +1,8 @@
 //! A diagonal metric for one player, and projections onto the player's set in that metric.
 //!
-//! A step in the metric D is `P_D(v - h D g)`, where `P_D(v)` is the point z of the set with the smallest `sum_i (z_i -
-//! v_i)^2 / d_i`. It equals the plain step in the variables `z_i / sqrt(d_i)`, so a good D makes variables of different
-//! units comparable.
+//! A step in the metric D is `P_D(v - h D g)`, where `P_D(v)` is the point z of the set with the smallest
+//! `sum_i (z_i - v_i)^2 / d_i`. It equals the plain step in the variables `z_i / sqrt(d_i)`, so a good D makes variables of
+//! different units comparable.
 
 use crate::sets::{Ball, Halfspace};
 use crate::{Real, Set};

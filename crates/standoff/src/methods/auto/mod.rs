@@ -45,7 +45,7 @@ impl<G: Game> AutoRun<G> {
         Self {
             smoothing: SmoothedDescent::new(game, goal),
             saddle: Saddle::new(game),
-            turns: Turns::new(),
+            turns: Turns::new(goal.eps),
             pair: PairGauge::new(n, m, goal.radius),
             other: zeros(game),
             other_gaps: None,

@@ -7,12 +7,12 @@
 //! z' = P_D(z - h D F(z)),   z+ = P_D(z - h D F(z')),   r(z) = D^{-1/2} (z - z+) / h,
 //! ```
 //!
-//! and `r(z) = 0` exactly at the equilibria of a convex-concave game. h is the longest step with `h ||F(z') - F(z)||_D
-//! <= 0.7 ||z' - z||_{1/D}`. After every step, z+ is replaced by a candidate: the point that would have the smallest r
-//! if r were affine (Anderson acceleration). The candidate is rejected if its own r is much larger. D is chosen once,
-//! from differences of gradients, if the variables are badly scaled; later only the weight between the players changes.
+//! and `r(z) = 0` exactly at the equilibria of a convex-concave game. h is the longest step with
+//! `h ||F(z') - F(z)||_D <= 0.7 ||z' - z||_{1/D}`. After every step, z+ is replaced by a candidate: the point that would have the smallest
+//! r if r were affine (Anderson acceleration). The candidate is rejected if its own r is much larger. D is chosen once, from differences of
+//! gradients, if the variables are badly scaled; later only the weight between the players changes.
 
-use super::anderson::Anderson;
+use super::anderson::{Anderson, SHORT_MEMORY};
 use super::metric::Metric;
 use crate::method::Visitor;
 use crate::methods::extragradient::{GROW, LOOK, SHORTEST, SHRINK};
@@ -129,7 +129,7 @@ impl<G: Game> Saddle<G> {
         }
         self.note_rest(z)?;
         if self.candidate && !(residual <= WORSE * self.residual) {
-            // What the candidate showed is kept: the next fit knows better.
+            // The rejected candidate improves the next fit.
             self.remember(z);
             self.refuse(z);
             return Ok(());
@@ -201,7 +201,8 @@ impl<G: Game> Saddle<G> {
         let (n, h, dx, dy) = (z.x.len(), self.h, &self.mx.d, &self.my.d);
         let root = |i: usize| if i < n { dx[i].to_f64().sqrt() } else { dy[i - n].to_f64().sqrt() };
         self.fallback.copy_from(&self.plus);
-        self.candidate = self.anderson.mix(|i| h * root(i), z);
+        let most = if self.mx.plain { usize::MAX } else { SHORT_MEMORY };
+        self.candidate = self.anderson.mix(most, |i| h * root(i), z);
         if self.candidate {
             self.mx.project(f.x_set(), &mut z.x);
             self.my.project(f.y_set(), &mut z.y);
@@ -232,8 +233,7 @@ impl<G: Game> Saddle<G> {
             let far = ops::distance(&self.ahead.x, &z.x).hypot(ops::distance(&self.ahead.y, &z.y));
             if self.h * turn <= LOOK * moved || far <= rounding {
                 self.note_monotone(z, turn * moved);
-                // The longest step that would have passed, slightly reduced, so that most steps pass at the first
-                // trial.
+                // The longest step that would have passed, slightly reduced, so that most steps pass at the first trial.
                 let most = 0.95 * LOOK * moved / turn;
                 if most >= self.h && far > rounding {
                     self.longer = most.min(GROW * self.h);
@@ -260,12 +260,10 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// Chooses the weights D such that the rows of `D^{1/2} J D^{1/2}` have about the same norm, where J is the
-    /// derivative of F.
+    /// Chooses the weights D such that the rows of `D^{1/2} J D^{1/2}` have about the same norm, where J is the derivative of F.
     ///
-    /// For a vector v of random signs, the square of entry i of `J D^{1/2} v` has the mean `||row i of J D^{1/2}||^2`,
-    /// so each probe is one difference of gradients. Dividing by the square roots of the row norms, repeatedly, is
-    /// Ruiz's equilibration.
+    /// For a vector v of random signs, the square of entry i of `J D^{1/2} v` has the mean `||row i of J D^{1/2}||^2`, so each probe is one
+    /// difference of gradients. Dividing by the square roots of the row norms, repeatedly, is Ruiz's equilibration.
     fn calibrate(&mut self, f: &mut Oracle<'_, G>, z: &Point<G::Real>) -> Result<(), StopReason> {
         let mut roots = std::mem::take(&mut self.roots);
         let result = self.equilibrate(f, z, &mut roots);
@@ -336,11 +334,9 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// Changes the weight between the players so that both have moved equally far, in their metrics, since the last
-    /// change.
+    /// Changes the weight between the players so that both have moved equally far, in their metrics, since the last change.
     ///
-    /// If f is bilinear, the norms of J do not determine the ratio of the two step lengths; the distances to the
-    /// solution do.
+    /// If f is bilinear, the norms of J do not determine the ratio of the two step lengths; the distances to the solution do.
     fn rebalance(&mut self, x: &[G::Real], y: &[G::Real]) {
         let (a, b) = (self.mx.square(x, &self.origin.x).sqrt(), self.my.square(y, &self.origin.y).sqrt());
         self.steps = 0;
@@ -395,8 +391,7 @@ fn sign(counter: u64) -> f64 {
     if (z ^ (z >> 31)) & 1 == 0 { 1.0 } else { -1.0 }
 }
 
-/// True if the row norms spread over more than [`WELL_SCALED`]: two standard deviations of their logarithms on either
-/// side.
+/// True if the row norms spread over more than [`WELL_SCALED`]: two standard deviations of their logarithms on either side.
 fn badly_scaled(rows: &[f64]) -> bool {
     let n = rows.len() as f64;
     let mean = rows.iter().map(|r| r.ln()).sum::<f64>() / n;

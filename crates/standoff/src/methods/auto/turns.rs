@@ -1,14 +1,19 @@
 //! Schedule of the default method: which part runs, for how many gradients, and when both have failed.
 //!
-//! Let a and c be the gradients used by smoothing and by extragradient steps. The latter get the next turn while `c <
-//! share a`, where the share depends on the results so far. A turn is a fixed share of all gradients, so the number of
-//! turns grows with the logarithm of the total.
+//! Let a and c be the gradients used by smoothing and by extragradient steps. The latter get the next turn while `c < share a`,
+//! where the share depends on the results so far. A turn is a fixed share of all gradients, so the number of turns grows with
+//! the logarithm of the total.
+//!
+//! Smoothing runs alone at first. It runs alone for longer if it is about to reach eps: at the mean rate of decrease of its
+//! gap so far, it would reach eps before its gradients have doubled. So the second part costs easy games nothing.
 
 use crate::method::Visitor;
 use crate::{Diagnosis, Real, StopReason};
 
 /// Number of gradients before the first turn of the extragradient steps.
 const HEAD_START: u64 = 200;
+/// Number of gradients up to which smoothing may postpone that turn because it will soon reach eps.
+const LATEST_START: u64 = 1000;
 /// Number of gradients of the shortest turn, and share of all gradients of a longer one.
 const SHORTEST_TURN: u64 = 60;
 const TURN: f64 = 0.25;
@@ -20,10 +25,15 @@ const BEHIND: f64 = 0.25;
 const BEHIND_NOT_MONOTONE: f64 = 0.1;
 /// The share if smoothing is stuck in a game that is not concave in y.
 const STUCK: f64 = 2.0;
+/// The share if smoothing makes no progress and the gap of the extragradient steps is at most [`CLOSE`] times that of the smoothing.
+const LEVEL: f64 = 2.0;
+const CLOSE: f64 = 4.0;
+/// Smoothing makes no progress if its gap has not halved during this share of its gradients, the last ones.
+const STALE: f64 = 0.3;
 /// A part that ended is tried again once the other has reduced the gap to this share.
 const REVIVED: f64 = 0.5;
-/// Extragradient steps in a game that is not concave in y are given up after so many gradients, or twice as many as led to the best gap,
-/// without a smaller one.
+/// In a game that is not concave in y, the run ends after this many gradients without a smaller gap, or after twice the
+/// number of gradients that led to the best gap if that is larger.
 const PATIENCE: u64 = 4000;
 
 /// A part of the default method.
@@ -48,15 +58,56 @@ impl AutoPart {
 #[derive(Debug, Clone, Copy)]
 struct Account {
     gradients: u64,
-    /// The smallest max(X, Y) at a point of this part.
+    /// The first and the smallest max(X, Y) at a point of this part.
+    first: f64,
     gap: f64,
-    /// Why the part cannot go on.
+    /// The gap when it was last halved, and the gradients of the part then.
+    halved: f64,
+    halved_at: u64,
+    /// The reason why the part cannot continue.
     ended: Option<StopReason>,
+}
+
+impl Account {
+    const NEW: Self = Self {
+        gradients: 0,
+        first: f64::INFINITY,
+        gap: f64::INFINITY,
+        halved: f64::INFINITY,
+        halved_at: 0,
+        ended: None,
+    };
+
+    /// Charges gradients that led to a point with this gap.
+    fn charge(&mut self, gradients: u64, gap: f64) {
+        self.gradients += gradients;
+        if self.first == f64::INFINITY {
+            self.first = gap;
+        }
+        if gap < self.gap {
+            self.gap = gap;
+        }
+        if gap <= 0.5 * self.halved {
+            (self.halved, self.halved_at) = (gap, self.gradients);
+        }
+    }
+
+    /// True if the gap would reach eps before the gradients have doubled, at the mean rate of decrease of its logarithm so
+    /// far.
+    fn will_soon_reach(&self, eps: f64) -> bool {
+        self.gap < self.first && self.gap / eps <= self.first / self.gap
+    }
+
+    /// True if the gap has not halved recently; see [`STALE`].
+    fn makes_no_progress(&self) -> bool {
+        (self.gradients - self.halved_at) as f64 > STALE * self.gradients as f64
+    }
 }
 
 /// The accounts of both parts, and the part whose turn it is.
 #[derive(Debug)]
 pub(super) struct Turns {
+    eps: f64,
     accounts: [Account; 2],
     at_work: AutoPart,
     /// The total of gradients when the active account was last charged, and the total at which its turn ends.
@@ -70,10 +121,10 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn new() -> Self {
-        let account = Account { gradients: 0, gap: f64::INFINITY, ended: None };
+    pub(super) fn new(eps: f64) -> Self {
         Self {
-            accounts: [account; 2],
+            eps,
+            accounts: [Account::NEW; 2],
             at_work: AutoPart::Smoothing,
             charged: 0,
             until: HEAD_START,
@@ -94,11 +145,8 @@ impl Turns {
     /// Charges the active part, whose point has this gap.
     pub(super) fn note(&mut self, gap: f64, total: u64) {
         let own = &mut self.accounts[self.at_work as usize];
-        own.gradients += total - self.charged;
+        own.charge(total - self.charged, gap);
         self.charged = total;
-        if gap < own.gap {
-            own.gap = gap;
-        }
         if gap < 0.9 * self.best {
             (self.best, self.best_at) = (gap, total);
         }
@@ -130,15 +178,10 @@ impl Turns {
         if total < self.until && !alone {
             return None;
         }
-        let share = if c.gap <= LEAD * a.gap {
-            AHEAD
-        } else if stuck {
-            STUCK
-        } else if not_monotone {
-            BEHIND_NOT_MONOTONE
-        } else {
-            BEHIND
-        };
+        if c.gradients == 0 && !alone && total < LATEST_START && a.will_soon_reach(self.eps) {
+            return None;
+        }
+        let share = self.share(stuck, not_monotone);
         let next = match (a.ended, c.ended) {
             (Some(_), _) => AutoPart::Saddle,
             (_, Some(_)) => AutoPart::Smoothing,
@@ -149,6 +192,22 @@ impl Turns {
         let changes = next != self.at_work;
         self.at_work = next;
         changes.then_some(next)
+    }
+
+    /// The share of smoothing's gradients that the extragradient steps may use.
+    fn share(&self, stuck: bool, not_monotone: bool) -> f64 {
+        let [a, c] = self.accounts;
+        if c.gap <= LEAD * a.gap {
+            AHEAD
+        } else if stuck {
+            STUCK
+        } else if a.makes_no_progress() && c.gap <= CLOSE * a.gap {
+            LEVEL
+        } else if not_monotone {
+            BEHIND_NOT_MONOTONE
+        } else {
+            BEHIND
+        }
     }
 
     /// Ends the active part; the other continues, unless it has ended too.
@@ -172,8 +231,13 @@ impl Turns {
             Some(StopReason::NonFinite),
         ];
         for (name, account) in ["smoothing", "saddle"].into_iter().zip(&mut self.accounts) {
-            visitor.count(&format!("{name}_gradients"), &mut account.gradients);
-            visitor.scalar(&format!("{name}_gap"), &mut account.gap);
+            for (what, v) in [("gradients", &mut account.gradients), ("halved_at", &mut account.halved_at)] {
+                visitor.count(&format!("{name}_{what}"), v);
+            }
+            for (what, v) in [("first", &mut account.first), ("gap", &mut account.gap), ("halved", &mut account.halved)]
+            {
+                visitor.scalar(&format!("{name}_{what}"), v);
+            }
             let mut code = ENDED.iter().position(|e| *e == account.ended).unwrap_or(0) as u64;
             visitor.count(&format!("{name}_ended"), &mut code);
             account.ended = ENDED.get(code as usize).copied().flatten();
@@ -199,7 +263,7 @@ mod tests {
     #[test]
     fn the_part_that_is_ahead_gets_most_gradients() {
         let spent = |gaps: [f64; 2]| {
-            let (mut turns, mut total) = (Turns::new(), 0);
+            let (mut turns, mut total) = (Turns::new(1e-4), 0);
             while total < 10_000 {
                 total += 4;
                 turns.note(gaps[turns.at_work() as usize], total);
@@ -207,15 +271,31 @@ mod tests {
             }
             turns.accounts.map(|a| a.gradients as f64)
         };
-        let [a, c] = spent([1.0, 1.0]);
+        let [a, c] = spent([1.0, 5.0]);
         assert!((0.15..0.4).contains(&(c / a)), "{a} {c}");
         let [a, c] = spent([1.0, 0.1]);
         assert!(c > 2.0 * a, "{a} {c}");
+        let [a, c] = spent([1.0, 1.0]);
+        assert!((1.0..3.0).contains(&(c / a)), "smoothing makes no progress: {a} {c}");
+    }
+
+    #[test]
+    fn smoothing_is_not_interrupted_if_it_will_soon_reach_eps() {
+        let next = |gap: f64, total: u64| {
+            let mut turns = Turns::new(1e-4);
+            turns.note(1.0, 0);
+            turns.note(gap, total);
+            turns.next(total, false, false)
+        };
+        assert_eq!(next(0.9e-2, HEAD_START), None);
+        assert_eq!(next(1.1e-2, HEAD_START), Some(AutoPart::Saddle));
+        assert_eq!(next(0.9e-2, LATEST_START), Some(AutoPart::Saddle));
+        assert_eq!(next(f64::NAN, HEAD_START), Some(AutoPart::Saddle));
     }
 
     #[test]
     fn a_game_that_is_not_concave_is_given_up_only_after_both_parts_have_tried() {
-        let mut turns = Turns::new();
+        let mut turns = Turns::new(1e-4);
         turns.note(1.0, 100);
         assert_eq!(turns.end_part(NOT_CONCAVE), Ok(()));
         assert_eq!(turns.next(100, true, true), Some(AutoPart::Saddle));
@@ -228,7 +308,7 @@ mod tests {
 
     #[test]
     fn no_progress_is_reported_only_when_the_extragradient_steps_are_at_rest() {
-        let mut turns = Turns::new();
+        let mut turns = Turns::new(1e-4);
         turns.note(1.0, 10);
         assert_eq!(turns.end_part(NO_PROGRESS), Ok(()));
         turns.next(10, false, false);

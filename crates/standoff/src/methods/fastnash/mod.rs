@@ -4,14 +4,14 @@
 //! D. M. Ostrovskii, A. Lowy, M. Razaviyayn, "Efficient search of first-order Nash equilibria in nonconvex-concave smooth
 //! min-max problems", SIAM Journal on Optimization 31, 2021.
 //!
-//! Let m be at least the weak-convexity modulus of `f(., y)` (L11 is enough), `lambda = eps/(2 radius_y)` and `F_t(x,
-//! y) = f(x, y) + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`, which is m-strongly convex in x and lambda-strongly
-//! concave in y. A step is a pair `(x_{t+1}, y_{t+1})` with normal-cone residuals `r_x <= eps/8` and `r_y <= min(eps/4,
-//! eps sqrt(lambda/(32 m)))`. Its duality gap is at most `r_x^2/(2m) + r_y^2/(2 lambda) <= eps^2/(32 m)`, so
-//! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x`
-//! and `Y <= r_y + lambda radius_y`. Hence there are at most `32 m Delta_g/eps^2` steps, each with
-//! `O(sqrt(L_psi/lambda) log(1/eps))` ascent steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness
-//! is `L_psi = L22 + lambda + L12^2/m`.
+//! Let m be at least the weak-convexity modulus of `f(., y)` (L11 is enough), `lambda = eps/(2 radius_y)` and
+//! `F_t(x, y) = f(x, y) + m ||x - x_t||^2 - (lambda/2) ||y - centre||^2`, which is m-strongly convex in x and lambda-strongly
+//! concave in y. A step is a pair `(x_{t+1}, y_{t+1})` with normal-cone residuals `r_x <= eps/8` and
+//! `r_y <= min(eps/4, eps sqrt(lambda/(32 m)))`. Its duality gap is at most `r_x^2/(2m) + r_y^2/(2 lambda) <= eps^2/(32 m)`, so
+//! `g_lambda(x_{t+1}) + m d^2 <= g_lambda(x_t) + eps^2/(32 m)` with `d = ||x_{t+1} - x_t||`, while `X <= 2 m d + r_x` and
+//! `Y <= r_y + lambda radius_y`. Hence there are at most `32 m Delta_g/eps^2` steps, each with
+//! `O(sqrt(L_psi/lambda) log(1/eps))` ascent steps on the dual function `psi_t(y) = min_x F_t(x, y)`, whose smoothness is
+//! `L_psi = L22 + lambda + L12^2/m`.
 //!
 //! This is for steps of length at most 1. For steps of length at most `m_x` and `m_y`, a residual changes X and Y by so
 //! many times its size: `lambda` and the bound `eps/4` of `r_y` are divided by `m_y`, the bounds from X by `m_x`.

@@ -1,17 +1,17 @@
 //! Imitation of a linear-quadratic regulator: a policy against a cost that separates it from the expert's policy.
 //!
-//! A system `x' = A x + B u` is controlled by `u = -K x` from random starts of covariance `Sigma0`, at the cost `C(K;
-//! Q, R) = E sum_t x_t'Q x_t + u_t'R u_t`. The expert's gain is `K_E`. The imitation game (Cai, Hong, Chen and Wang
-//! 2019) is
+//! A system `x' = A x + B u` is controlled by `u = -K x` from random starts of covariance `Sigma0`, at the cost
+//! `C(K; Q, R) = E sum_t x_t'Q x_t + u_t'R u_t`. The expert's gain is `K_E`. The imitation game (Cai, Hong, Chen and Wang 2019)
+//! is
 //!
 //! ```text
 //! min over K, max over (Q, R) in Theta, of  m = C(K; Q, R) - C(K_E; Q, R) - (gamma/2) ||(Q, R) - (Qc, Rc)||^2
 //! ```
 //!
-//! where `Theta` is the set of symmetric matrices whose eigenvalues lie between given bounds. It is linear (`gamma =
-//! 0`) or strongly concave in `(Q, R)`. The paper's PL games have the other order, `min over (Q, R), max over K, of
-//! -m`, because `C` is PL in K among the stabilising gains. The equilibrium has `K = K_E` if `gamma = 0`, or if `K_E`
-//! is optimal for the centre `(Qc, Rc)`.
+//! where `Theta` is the set of symmetric matrices whose eigenvalues lie between given bounds. It is linear (`gamma = 0`) or
+//! strongly concave in `(Q, R)`. The paper's PL games have the other order, `min over (Q, R), max over K, of -m`, because `C`
+//! is PL in K among the stabilising gains. The equilibrium has `K = K_E` if `gamma = 0`, or if `K_E` is optimal for the centre
+//! `(Qc, Rc)`.
 
 mod doubling;
 mod examples;

@@ -80,10 +80,9 @@ impl Policy {
         self.stable
     }
 
-    /// Computes the differences from the expert without subtracting nearly equal numbers: near the equilibrium the
-    /// game's value is much smaller than either cost. With `K = K_E + D`, the expert's covariance `S` and the wanted
-    /// difference `E`, `E = F E F' - B D S F_E' - F S (B D)'`, and `K (S + E) K' - K_E S K_E' = K E K' + D S K' + K_E S
-    /// D'`.
+    /// Computes the differences from the expert without subtracting nearly equal numbers: near the equilibrium the game's value
+    /// is much smaller than either cost. With `K = K_E + D`, the expert's covariance `S` and the wanted difference `E`,
+    /// `E = F E F' - B D S F_E' - F S (B D)'`, and `K (S + E) K' - K_E S K_E' = K E K' + D S K' + K_E S D'`.
     fn compare(&mut self) {
         let expert = &self.expert;
         self.slope.copy_from(&self.k);
