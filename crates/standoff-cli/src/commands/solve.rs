@@ -16,7 +16,7 @@ use crate::point::PointFile;
 use crate::present::progress::Bars;
 use crate::present::screen::Screen;
 use crate::report::Report;
-use crate::source::{Loaded, GameSource, Use};
+use crate::source::{GameSource, Loaded, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};
 

@@ -13,12 +13,13 @@ use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::FairTask;
+use crate::document::FAIR_RUN;
 use crate::error::{At, Result, error};
 use crate::training::run::{End, Finished, Pace, ResultFile, run_or_find};
 use crate::training::{Control, Measurement, Run, Trainable};
 
 /// The file with the result of one run; `results.json` has those of all runs.
-pub const RESULT: ResultFile = ResultFile { name: "result.json", format: None };
+pub const RESULT: ResultFile = ResultFile { name: "result.json", format: FAIR_RUN };
 
 /// A method, its lambda and a seed.
 #[derive(Debug, Clone, PartialEq)]

@@ -22,7 +22,7 @@ use crate::training::runs::{self, Load};
 use crate::training::{Control, Experiment, Measurement, Observer, Run, Trainable};
 
 /// The file with the result of a run.
-pub const RESULT: ResultFile = ResultFile { name: "results.json", format: Some(ROBUST) };
+pub const RESULT: ResultFile = ResultFile { name: "results.json", format: ROBUST };
 
 impl Experiment<RobustConfig> {
     /// Trains, continues or finds the result, and reports progress to the observer. `None` when interrupted.

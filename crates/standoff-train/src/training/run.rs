@@ -91,13 +91,13 @@ pub struct Pace {
     pub result: ResultFile,
 }
 
-/// The name of a result file, and its format if it has one.
+/// The name and the format of a result file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultFile {
     /// The name.
     pub name: &'static str,
     /// The format and version in its first two fields.
-    pub format: Option<DocumentFormat>,
+    pub format: DocumentFormat,
 }
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -137,19 +137,13 @@ impl ResultFile {
         }
         let document: Value = serde_json::from_str(&files::text(&path, "a result")?)
             .at(|| format!("{} is damaged; delete it to run again", files::name(&path)))?;
-        if let Some(format) = self.format {
-            format.check(&document).at(|| format!("{} cannot be used", files::name(&path)))?;
-        }
+        self.format.check(&document).at(|| format!("{} cannot be used", files::name(&path)))?;
         let read = serde_json::from_value(document).map(Some);
         read.at(|| format!("{} is damaged; delete it to run again", files::name(&path)))
     }
 
     fn write(self, folder: &Path, outcome: &impl Serialize) -> Result<()> {
-        let value = serde_json::to_value(outcome)?;
-        let document = match self.format {
-            Some(format) => format.stamp(value),
-            None => value,
-        };
+        let document = self.format.stamp(serde_json::to_value(outcome)?);
         files::replace(&folder.join(self.name), format!("{document:#}\n").as_bytes())
     }
 }
