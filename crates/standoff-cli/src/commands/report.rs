@@ -24,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ReportArgs {
-    /// Folders of `fair`, `robust`, or `attack --out`; files of `solve --trace` or `race --json=FILE`
+    /// Folders of `fair`, `robust`, or `attack --out`; traces of `solve`; files of `race`
     #[arg(value_name = "RUN", required = true, value_hint = ValueHint::AnyPath)]
     runs: Vec<PathBuf>,
 

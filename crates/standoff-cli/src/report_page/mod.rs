@@ -145,10 +145,12 @@ mod tests {
     use super::*;
     use crate::fair::examples::example;
 
-    const METRICS: &str = "\
-    {\"step\":0,\"losses\":[1.5,2.5,null],\"weights\":[1,0,0],\"value\":2.5,\"x_gap\":[1,1.5],\"y_gap\":[0,0],\"gradients\":0,\"seconds\":0}
-    {\"step\":9,\"losses\":[0.5,0.75,0.25],\"weights\":[0,1,0],\"value\":0.75,\"x_gap\":[0.1,0.2],\"y_gap\":[0,0.01],\"correct\":[700,800,600],\"gradients\":18,\"seconds\":1}
-    ";
+    const METRICS: &str = concat!(
+        r#"{"step":0,"losses":[1.5,2.5,null],"weights":[1,0,0],"value":2.5,"x_gap":[1,1.5],"y_gap":[0,0],"gradients":0,"seconds":0}"#,
+        "\n",
+        r#"{"step":9,"losses":[0.5,0.75,0.25],"weights":[0,1,0],"value":0.75,"x_gap":[0.1,0.2],"y_gap":[0,0.01],"correct":[700,800,600],"gradients":18,"seconds":1}"#,
+        "\n",
+    );
 
     /// A finished experiment, with names that would be markup.
     fn experiment(folder: &Path) {

@@ -180,6 +180,6 @@ fn what_cannot_be_trusted_is_said_before_it_is_shown() {
         assert!(run.stderr.contains(said), "no `{said}` in {}", run.stderr);
     }
     let row = run.stdout.lines().find(|line| line.starts_with("normal")).expect("a row");
-    assert!(row.split_whitespace().nth(3) == Some("-") && !run.stdout.contains("NaN"), "{}", run.stdout);
+    assert!(row.split_whitespace().nth(6) == Some("-") && !run.stdout.contains("NaN"), "{}", run.stdout);
     assert!(run.stdout.contains("the worst group"), "{}", run.stdout);
 }

@@ -27,7 +27,7 @@ fn the_json_object_has_the_promised_fields_in_order() {
     assert_eq!(run.stdout.lines().count(), 1, "one object on one line");
     let result = run.json();
     let keys: Vec<&str> = result.as_object().expect("an object").keys().map(String::as_str).collect();
-    let want = "status value min max proof gap smallest_eps outside warnings eps radius calls iterations seconds method \
+    let want = "format version status value min max proof gap smallest_eps outside warnings eps radius calls iterations seconds method \
          radius_covers_set residual duality_gap moreau curvature";
     assert_eq!(keys.join(" "), want);
     assert_eq!(result["proof"], "rigorous");
