@@ -9,7 +9,8 @@ use crate::{Point, Real, ops};
 /// Limit of stored differences: one for every [`PER_DIFFERENCE`] variables, at least [`SHORT_MEMORY`].
 const MEMORY: usize = 16;
 const PER_DIFFERENCE: usize = 12;
-/// Number of differences for few or badly scaled variables: with more of them, the fit is too ill-conditioned.
+/// Number of differences for few or badly scaled variables, whose fit is ill-conditioned, and for games that are not
+/// monotone, whose residual changes more from step to step.
 pub(super) const SHORT_MEMORY: usize = 8;
 /// Limit of stored numbers, which reduces the memory for long vectors; at least [`LEAST`] differences are kept.
 const NUMBERS: usize = 1 << 18;

@@ -201,7 +201,7 @@ impl<G: Game> Saddle<G> {
         let (n, h, dx, dy) = (z.x.len(), self.h, &self.mx.d, &self.my.d);
         let root = |i: usize| if i < n { dx[i].to_f64().sqrt() } else { dy[i - n].to_f64().sqrt() };
         self.fallback.copy_from(&self.plus);
-        let most = if self.mx.plain { usize::MAX } else { SHORT_MEMORY };
+        let most = if self.mx.plain && self.against == 0 { usize::MAX } else { SHORT_MEMORY };
         self.candidate = self.anderson.mix(most, |i| h * root(i), z);
         if self.candidate {
             self.mx.project(f.x_set(), &mut z.x);
@@ -232,7 +232,7 @@ impl<G: Game> Saddle<G> {
             let rounding = 4.0 * G::Real::UNIT_ROUNDOFF * ops::norm(&z.x).hypot(ops::norm(&z.y));
             let far = ops::distance(&self.ahead.x, &z.x).hypot(ops::distance(&self.ahead.y, &z.y));
             if self.h * turn <= LOOK * moved || far <= rounding {
-                self.note_monotone(z, turn * moved);
+                self.note_monotone(z, 1e-6 * turn * moved + 4.0 * f.error_over(far));
                 // The longest step that would have passed, slightly reduced, so that most steps pass at the first trial.
                 let most = 0.95 * LOOK * moved / turn;
                 if most >= self.h && far > rounding {
@@ -248,14 +248,15 @@ impl<G: Game> Saddle<G> {
         }
     }
 
-    /// Counts steps with `<F(z') - F(z), z' - z> < 0`, which a convex-concave game does not have.
-    fn note_monotone(&mut self, z: &Point<G::Real>, scale: f64) {
+    /// Counts steps with `<F(z') - F(z), z' - z> < 0`, which a convex-concave game does not have. The tolerance covers rounding and the
+    /// error of the gradients that the game states.
+    fn note_monotone(&mut self, z: &Point<G::Real>, tolerance: f64) {
         let inner = |a: &[G::Real], b: &[G::Real], p: &[G::Real], q: &[G::Real]| {
             ops::sum_of(a.len(), |i| (a[i].to_f64() - b[i].to_f64()) * (p[i].to_f64() - q[i].to_f64()))
         };
         let turn = inner(&self.g_ahead.x, &self.g.x, &self.ahead.x, &z.x)
             - inner(&self.g_ahead.y, &self.g.y, &self.ahead.y, &z.y);
-        if turn < -1e-6 * scale {
+        if turn < -tolerance {
             self.against += 1;
         }
     }

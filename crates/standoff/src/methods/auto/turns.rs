@@ -25,7 +25,8 @@ const BEHIND: f64 = 0.25;
 const BEHIND_NOT_MONOTONE: f64 = 0.1;
 /// The share if smoothing is stuck in a game that is not concave in y.
 const STUCK: f64 = 2.0;
-/// The share if smoothing makes no progress and the gap of the extragradient steps is at most [`CLOSE`] times that of the smoothing.
+/// The share in a game that looks monotone, if smoothing makes no progress and the gap of the extragradient steps is at most
+/// [`CLOSE`] times that of the smoothing.
 const LEVEL: f64 = 2.0;
 const CLOSE: f64 = 4.0;
 /// Smoothing makes no progress if its gap has not halved during this share of its gradients, the last ones.
@@ -201,10 +202,10 @@ impl Turns {
             AHEAD
         } else if stuck {
             STUCK
-        } else if a.makes_no_progress() && c.gap <= CLOSE * a.gap {
-            LEVEL
         } else if not_monotone {
             BEHIND_NOT_MONOTONE
+        } else if a.makes_no_progress() && c.gap <= CLOSE * a.gap {
+            LEVEL
         } else {
             BEHIND
         }
