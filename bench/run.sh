@@ -1,5 +1,5 @@
 #!/bin/sh
-# PyTorch and the engine on the same work, in one run: installs, builds, checks, times. Arguments go to compare.py.
+# Installs, builds, checks and times PyTorch and the engine on the same work. Arguments go to compare.py.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/setup.sh"

@@ -1,4 +1,4 @@
-//! A checkpoint: refused, unless every byte that counts is as it was written.
+//! Checkpoints: a damaged one is refused.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! An experiment file of `standoff fair` or `standoff robust`: refused, or written back to a text that means the same.
+//! Experiment files of `standoff fair` and `standoff robust`: refused, or unchanged when written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A CSV file as a table: read or refused, and if it has a column, split into rows to learn from and to judge by.
+//! CSV files: refused, or read and split into training and test rows.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,11 @@
-//! A game file and, after a zero byte, the data file that it may name: built or refused; a small one is also played at its start.
+//! Game files, and after a zero byte a data file: refused or built. Small games are evaluated at their start.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use standoff::formula::FormulaGame;
 use standoff::{Game, Need};
 
-/// A game with more variables is not evaluated: that it is large is no defect, and slow.
+/// Games with more variables are not evaluated: they are slow.
 const SMALL: usize = 200;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,4 +1,4 @@
-//! Two IDX files, images and labels, plain or gzip: read or refused. The first two bytes say where the one ends.
+//! Two IDX files, images and labels, plain or gzip: refused or read. The first two bytes give the length of the first file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Weights with their model in a safetensors file, and a model as TOML: built, or refused.
+//! Weights with their model in a safetensors file, and models as TOML: refused or built.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,8 +1,8 @@
 """Non-convex min-max games, ``min over x, max over y, of f(x, y)``, solved to a certificate.
 
-``solve`` takes a function and two starts and hands back a point with bounds on how much either player could still gain to first
-order; ``certify`` measures the same of any point, and ``verify`` checks a claim about it. Sets: ``Free``, ``Box``, ``Ball``, ``L1Ball``, ``Simplex``,
-``Halfspace``, ``Affine``, ``Polyhedron``, ``Product``.
+``solve`` takes a function and a start, and returns a point with bounds of the first-order gain that either player could still make.
+``certify`` computes these bounds for any point, and ``verify`` checks a claim about them. ``FairClassifier`` and ``RobustClassifier`` are
+estimators of scikit-learn; ``evaluate`` attacks and certifies networks of images, and ``read_run`` reads run folders.
 
 >>> import standoff
 >>> standoff.solve(standoff.zoo["kink"], eps=1e-6).success
@@ -15,11 +15,13 @@ from ._autodiff import Differentiable, from_jax, from_torch
 from ._certify import certify, gap, verify
 from ._core import __version__
 from ._data import read_images, read_table
+from ._evaluate import evaluate
 from ._game import Game, Zoo, zoo
 from ._plan import check, noise_plan, plan
 from ._race import race
 from ._result import Certificate, Record, Result
 from ._sets import Affine, Ball, Box, ConvexSet, Free, Halfspace, L1Ball, Polyhedron, Product, Projected, Simplex
+from ._runs import read_run
 from ._solve import solve
 from ._weights import load_safetensors, save_safetensors
 
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
     "L1Ball", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__",
-    "certify", "check", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "noise_plan", "plan", "race", "read_images", "read_table", "save_safetensors", "solve",
-    "verify", "zoo",
+    "certify", "check", "evaluate", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "noise_plan", "plan", "race",
+    "read_images", "read_run", "read_table", "save_safetensors", "solve", "verify", "zoo",
 ]  # fmt: skip
 
 
 def methods() -> dict[str, str]:
-    """Every method, and what it assumes of a game.
+    """Every method and its assumptions.
 
     >>> "auto" in methods()
     True
@@ -47,7 +49,7 @@ def methods() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import, and need not be there.
+    # scikit-learn is optional, and its import takes a second.
     if name == "FairClassifier":
         from ._fair import FairClassifier
 

@@ -1,4 +1,4 @@
-"""Gradients from JAX and PyTorch. Neither is needed until one of these functions is called."""
+"""Gradients from JAX and PyTorch, which are imported only when one of these functions is called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._sets import Array
 
 
 class Differentiable:
-    """A function of (x, y) that brings its gradients; hand it to ``solve``, ``certify`` or ``verify`` as ``f``."""
+    """A function of (x, y) with its gradients: the argument ``f`` of ``solve``, ``certify`` or ``verify``."""
 
     with_value = True  # gradients come as (value, gradient)
 
@@ -25,7 +25,7 @@ class Differentiable:
 def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
     """``f`` written with ``jax.numpy``, with its gradients.
 
-    JAX computes in float32 until ``jax.config.update("jax_enable_x64", True)``, which has to come before anything else. Without it
+    JAX computes in float32 until ``jax.config.update("jax_enable_x64", True)``, which must be called first. Without it
     the run warns, adds an estimate of the rounding errors to the bounds, and ends at the rounding limit.
     """
     import jax
@@ -37,7 +37,7 @@ def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
     def along(k: int) -> Callable[[Array, Array], tuple[Array, Array]]:
         def gradient(x: Array, y: Array) -> tuple[Array, Array]:
             v, g = gradients[k](x, y)
-            return np.asarray(v), np.asarray(g)  # the dtype tells the precision
+            return np.asarray(v), np.asarray(g)  # the dtype shows the precision
 
         return gradient
 
@@ -52,7 +52,7 @@ def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:
     import torch
 
     def tensors(x: Array, y: Array) -> list[Any]:
-        # A copy: torch does not know read-only memory, and the array is the solver's.
+        # A copy: torch has no read-only memory, and the solver reuses the array.
         return [torch.from_numpy(np.array(v)) for v in (x, y)]
 
     def value(x: Array, y: Array) -> float:
@@ -65,9 +65,9 @@ def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:
             at[k].requires_grad_(True)
             with torch.enable_grad():
                 v = f(*at)
-                # An f without this player in it has gradient 0.
+                # If f does not depend on this player, its gradient is 0.
                 (g,) = torch.autograd.grad(v, at[k], allow_unused=True) if v.requires_grad else (None,)
-            # A float32 model has float64 gradients here; its value has the dtype that tells the precision.
+            # A float32 model has float64 gradients here; the dtype of its value shows the precision.
             return v.detach().numpy(), np.zeros(at[k].shape) if g is None else g.numpy()
 
         return gradient

@@ -1,4 +1,4 @@
-"""``certify`` and ``verify``: the certificate of any point, and a check of what is claimed about it."""
+"""``certify`` and ``verify``: the certificate of a point, and a check of a claim about it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def certify(
     grad_error: float | None = None,
     mu_x: float | None = None,
 ) -> Result:
-    """Certify any point, wherever it comes from: how much could either player still gain to first order?
+    """Certify a point: bound how much either player could still gain to first order.
 
-    ``f``, the sets and the gradients are those of ``solve``; a ``Game`` brings its own. The result has ``fun``, ``gap`` (a
+    ``f``, the sets and the gradients are those of ``solve``; a ``Game`` has its own. The result has ``fun``, ``gap`` (a
     ``Certificate``), ``proof``, ``outside``, ``measures`` (as of ``solve``), ``gradients`` and ``warnings``. ``radius`` may be
     ``math.inf`` if both sets are bounded. The bounds of formula games are proven
     (``proof == "rigorous"``); those of functions hold for the gradients as computed, plus ``grad_error``, your bound of the distance
@@ -115,7 +115,7 @@ def _certified(
     result["warnings"] = noted(core, grad_error, stacklevel=4)
     if raw["disagreement"] is not None:
         result["disagreement"] = raw["disagreement"]
-    # NaN bounds at distance 0 have another cause.
+    # NaN bounds of a point inside its sets have another cause.
     if c.epsilon != c.epsilon and not all(distance == 0 for distance in c.outside):
         warnings.warn(f"the point is outside its sets by {c.outside}: project it first", stacklevel=3)
     return result
@@ -137,11 +137,11 @@ def verify(
     with_value: bool | None = None,
     grad_error: float | None = None,
 ) -> Result:
-    """Check the claim that neither player is able to gain more than ``eps`` at a point. Everything is computed again.
+    """Check the claim that neither player can gain more than ``eps`` at a point. Everything is computed again.
 
     ``fun`` and ``gap`` (a ``Certificate``, or the upper bounds of X and Y) are checked too if they are given. The gradients of
-    functions are compared with central differences of ``f``. The result has ``verified``, ``reasons`` (everything that speaks
-    against the claim), ``fun``, ``gap``, ``proof``, ``outside``, ``at_kink``, ``disagreement``, ``eps``, ``gradients`` and ``warnings``.
+    functions are compared with central differences of ``f``. The result has ``verified``, ``reasons`` (every
+    reason against the claim), ``fun``, ``gap``, ``proof``, ``outside``, ``at_kink``, ``disagreement``, ``eps``, ``gradients`` and ``warnings``.
 
     >>> import standoff
     >>> game = standoff.Game.from_toml('objective = "x*y - y^2"\\n[min.x]\\nlower = -1\\nupper = 1\\n[max.y]')

@@ -1,4 +1,4 @@
-"""Data as the command reads it: CSV tables, divided and prepared, and IDX images."""
+"""Data read as the command reads it: CSV tables, split and encoded, and IDX images."""
 
 from __future__ import annotations
 
@@ -33,36 +33,35 @@ def read_table(
     header: bool | None = None,
     like: Any = None,
 ) -> Result:
-    """A CSV file as ``standoff fair`` reads it: numbers standardised by the training rows, one feature per category.
+    """Read a CSV file as ``standoff fair`` does: numbers are standardised by the training rows, each category is a feature.
 
     Parameters
     ----------
     label, group, features, categorical
-        Columns: what to predict, whose values make the groups (those of the label if None), what to learn from (all but the
-        label), what are categories though they look like numbers.
+        Names of columns: the label to predict; the columns whose values make the groups (default: the label); the features (default:
+        all but the label); numeric columns to be read as categories.
     test_split, seed
-        The share of rows to judge by, and what decides which.
+        The share of test rows, and the seed of the split.
     header : bool, optional
-        Whether the first row holds names; found out if None.
+        True if the first row has names; detected by default.
     like : FairClassifier or str, optional
-        Prepare the rows as those of this classifier (or by this ``preprocessing``) were: everything else is known then.
+        Encode the rows by the preprocessing of this classifier, or by this ``preprocessing``; the other arguments are not needed then.
 
     Returns
     -------
     Result
-        ``X``, ``y``, ``groups`` (numbers that count in ``classes`` and ``group_names``), ``feature_names``,
-        ``preprocessing`` for ``FairClassifier.save``, and ``test`` with ``X``, ``y`` and ``groups`` of its own. What one
-        should know is warned of.
+        ``X``, ``y``, ``groups`` (indices into ``classes`` and ``group_names``), ``feature_names``,
+        ``preprocessing`` for ``FairClassifier.save``, and ``test`` with its own ``X``, ``y`` and ``groups``.
     """
     if like is not None:
         known = like if isinstance(like, str) else getattr(like, "preprocessing_", None)
         if known is None:
-            raise ValueError("that classifier does not know how its features were prepared: it was not loaded from a file of a table")
+            raise ValueError("this classifier has no preprocessing: it was not loaded from a model file of a table")
         raw = _core.table_prepare(Path(path), known)
     elif label is None:
-        raise TypeError("which column is to be predicted? Name it: label=...")
+        raise TypeError("label is missing: name the column to predict")
     else:
-        wish = {
+        request = {
             "label": label,
             "group": _list(group),
             "features": _list(features),
@@ -71,7 +70,7 @@ def read_table(
             "seed": int(seed),
             "header": header,
         }
-        raw = _core.table_read(Path(path), wish)
+        raw = _core.table_read(Path(path), request)
         raw["test"] = Result(raw["test"])
     for text in raw.pop("warnings"):
         warnings.warn(text, stacklevel=2)
@@ -81,6 +80,6 @@ def read_table(
 def read_images(
     images: str | os.PathLike[str], labels: str | os.PathLike[str]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """A pair of IDX files, plain or gzip, as MNIST comes: images ``(N, rows, columns)`` and labels, both bytes."""
+    """Read a pair of IDX files, plain or gzip, such as MNIST: images ``(N, rows, columns)`` and labels, both uint8."""
     raw = _core.images_read(Path(images), Path(labels))
     return raw["X"], raw["y"]

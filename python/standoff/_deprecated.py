@@ -67,3 +67,26 @@ def renamed_parameters(**renamed: str) -> Callable[[F], F]:
         return with_new_names  # type: ignore[return-value]
 
     return decorate
+
+
+class RenamedEntries(dict[str, Any]):
+    """A dictionary whose entries can be read under their old names, which ``renamed`` maps to the new ones.
+
+    >>> import warnings
+    >>> class Score(RenamedEntries):
+    ...     renamed = {"share": "accuracy"}
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     Score(accuracy=0.5)["share"]
+    0.5
+    >>> len(caught)
+    1
+    """
+
+    renamed: Mapping[str, str] = {}
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self.renamed:
+            raise KeyError(name)
+        warn(name, self.renamed[name])
+        return self[self.renamed[name]]

@@ -1,9 +1,10 @@
-"""``FairClassifier``, for scikit-learn."""
+"""``FairClassifier``: an estimator of scikit-learn that is trained for its worst group."""
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._network import NetworkClassifier, State, count, encode
-from ._progress import Telling
+from ._network import NetworkClassifier, State, count, encode, number_of
+from ._progress import ProgressReport
 from ._result import Certificate
 from ._weights import as_tensors
 
@@ -27,44 +28,55 @@ PREPROCESSING = "standoff.preprocessing"
 class FairClassifier(NetworkClassifier):
     """A classifier that is trained for its worst group: ``min over W, max over t, of sum t_g L_g(W)``.
 
-    ``L_g`` is the mean cross-entropy of group g; the groups' weights ``t`` answer exactly. Features are taken as they
-    are: put a ``StandardScaler`` before it. The same ``random_state`` gives the same bits on any number of threads, and
-    the same as ``standoff fair`` from that seed.
+    ``L_g`` is the mean cross-entropy of group g; the best group weights ``t`` are computed exactly. Features are not scaled: put
+    a ``StandardScaler`` before it. The same ``random_state`` gives the same bits on any number of threads, and the same as
+    ``standoff fair`` with that seed.
 
     Parameters
     ----------
     model : {"logistic", "mlp"}
         Logistic regression, or one hidden layer of 100.
     method : str
-        ``"minmax-reg"`` (the worst groups, held to the mean by ``lam``), ``"minmax"`` (the worst group alone),
+        ``"minmax-reg"`` (the worst groups, regularised towards equal weights by ``lam``), ``"minmax"`` (the worst group),
         ``"normal"`` (the mean over all samples), ``"reweight"``, ``"group-dro"``, ``"tilted"``, ``"cvar"`` (the worst
-        ``share`` of the samples, whatever their group).
+        ``share`` of the samples; groups are ignored).
     lam : float
-        The weight of the regulariser of ``minmax-reg``; 0 is ``minmax``.
+        The weight of the regulariser of ``minmax-reg``; with 0 it is ``minmax``.
     tilt, dro_rate, share : float
-        Of ``tilted``, ``group-dro`` and ``cvar``.
+        Parameters of ``tilted``, ``group-dro`` and ``cvar``.
     learning_rate : float
-        Of Adam; a tenth of it in the last quarter of the steps.
+        The learning rate of Adam; it is divided by 10 for the last quarter of the steps.
     max_iter : int
-        How many steps are made: all of them.
+        The number of steps.
     schedule : list of (steps, rate) or None
-        Stages, instead of the two above.
+        Stages, instead of ``learning_rate`` and ``max_iter``.
     batch_size : int or None
-        Samples per step, as many of each group; all of them if None.
+        Samples per step, the same number of each group; None for all samples.
     random_state : int, RandomState or None
         An int is the seed itself.
     n_jobs : int or None
-        Threads: one if None, all there are if -1.
+        Threads: 1 if None, all cores if -1.
+    folder : path or None
+        The run folder, as of ``standoff fair --out``: configuration, metrics, TensorBoard events, checkpoints, the model and its
+        results. ``standoff report`` shows it and ``standoff.read_run`` reads it. By default nothing is written.
+    resume : bool
+        Continue the run in ``folder``; begin one if there is none. Options and data must be those of the run.
+    overwrite : bool
+        Replace the run in ``folder``.
+    save_every : float
+        Seconds between two checkpoints in ``folder``.
     verbose : bool
         Show a progress bar.
 
     Attributes
     ----------
-    classes_, groups_ : what the labels and the sensitive features can be
-    group_losses_, group_weights_ : the mean loss of each group on the training data, and what it counts
+    classes_, groups_ : the distinct labels and groups
+    group_losses_, group_weights_ : the mean loss and the weight of each group on the training data
     certificate_ : Certificate
-        How far the network and the weights are from being unable to gain, on all training data
-    n_features_in_, feature_names_in_, n_iter_ : as everywhere in scikit-learn
+        Bounds of the gain that the network or the group weights could still make, on all training data
+    eval_accuracy_ : array
+        The accuracy of each group of ``eval_set``, if one was given
+    n_features_in_, feature_names_in_, n_iter_ : as in all estimators of scikit-learn
 
     >>> import numpy as np
     >>> from standoff import FairClassifier
@@ -88,6 +100,10 @@ class FairClassifier(NetworkClassifier):
         batch_size: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+        save_every: float = 10.0,
         verbose: bool = False,
     ) -> None:
         self.model = model
@@ -102,10 +118,22 @@ class FairClassifier(NetworkClassifier):
         self.batch_size = batch_size
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.folder = folder
+        self.resume = resume
+        self.overwrite = overwrite
+        self.save_every = save_every
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike | None = None) -> FairClassifier:
-        """Train. Groups are the distinct rows of ``sensitive_features``; those of ``y`` when absent."""
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike | None = None, eval_set: tuple[Any, ...] | None = None
+    ) -> FairClassifier:
+        """Train. The groups are the distinct rows of ``sensitive_features``; by default the classes.
+
+        ``eval_set`` is ``(X, y)`` or ``(X, y, sensitive_features)``: samples that are not trained on. Their accuracy is measured during
+        training, for the run folder and ``eval_accuracy_``.
+
+        Ctrl-C raises ``KeyboardInterrupt``; a run in a folder is saved first and can be continued with ``resume=True``.
+        """
         if self.model not in ("logistic", "mlp"):
             raise ValueError(f"model is {self.model!r}; give 'logistic' or 'mlp'")
         rows, target = validate_data(self, X, y, dtype=np.float32, order="C", accept_large_sparse=False)
@@ -113,13 +141,37 @@ class FairClassifier(NetworkClassifier):
         self.classes_, labels = encode(column_or_1d(target))
         self.groups_, groups = _grouped(sensitive_features, target, rows)
         count(self.groups_, "groups")
-        with Telling(self.verbose, "loss") as bar:
-            out = _core.fair_train(rows, labels, groups.astype(np.uint16), self._options() | {"tell": bar.tell})
+        train = {"x": rows, "labels": labels, "groups": groups.astype(np.uint16)}
+        test = None if eval_set is None else self._eval_rows(eval_set, sensitive_features is not None)
+        vars(self).pop("preprocessing_", None)  # of a model that was loaded before
+        options = self._options() | {"preprocessing": self._plain("label" if sensitive_features is None else "group")}
+        with ProgressReport(self.verbose, "loss") as bar:
+            out = _core.fair_train(train, test, options | {"progress": bar.callback})
+        for text in out["warnings"]:
+            warnings.warn(text, stacklevel=2)
         self.network_, self.parameters_ = out["network"], out["parameters"]
         self.group_losses_, self.group_weights_ = out["group_losses"], out["group_weights"]
-        self.certificate_ = Certificate(*out["gap"])
+        (x_lower, x_upper), (y_lower, y_upper) = out["gap"]
+        self.certificate_ = Certificate(x_lower, x_upper, y_lower, y_upper, radius=1.0)
         self.loss_, self.n_iter_ = out["value"], out["steps"]
+        if eval_set is not None:
+            self.eval_accuracy_ = np.array([correct / total if total else np.nan for correct, total in out["test"]])
         return self
+
+    def _eval_rows(self, eval_set: tuple[Any, ...], by_features: bool) -> dict[str, Any]:
+        """The samples of ``eval_set``, with the classes and groups of training."""
+        if len(eval_set) != (3 if by_features else 2):
+            wanted = "(X, y, sensitive_features)" if by_features else "(X, y)"
+            raise ValueError(f"eval_set has {len(eval_set)} parts; give {wanted}")
+        rows, target = validate_data(self, eval_set[0], eval_set[1], dtype=np.float32, order="C", reset=False)
+        labels = number_of(column_or_1d(target), self.classes_)
+        found, groups = _grouped(eval_set[2] if by_features else None, target, rows)
+        known = {str(group): place for place, group in enumerate(self.groups_.tolist())}
+        try:
+            places = np.array([known[str(group)] for group in found.tolist()], dtype=np.uint16)
+        except KeyError as error:
+            raise ValueError(f"eval_set has the group {error.args[0]}, which the training data does not have") from None
+        return {"x": rows, "labels": labels, "groups": places[groups]}
 
     def _options(self) -> dict[str, Any]:
         steps = int(self.max_iter)
@@ -138,35 +190,40 @@ class FairClassifier(NetworkClassifier):
             "batch": 0 if self.batch_size is None else int(self.batch_size),
             "seed": self._seed(),
             "threads": self._threads(),
-            "classes": len(self.classes_),
-            "groups": len(self.groups_),
+            "classes": [str(name) for name in self.classes_],
+            "groups": self._group_names(),
+            "folder": self._folder(),
         }
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
         rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
         return rows
 
+    def _group_names(self) -> list[str]:
+        return [", ".join(map(str, np.atleast_1d(group))) for group in getattr(self, "groups_", self.classes_)]
+
     def _metadata(self) -> dict[str, str]:
-        """Rows of a table become features as they were prepared; without a word on that, as they are."""
+        """The preprocessing of the table, if it is known; otherwise features are read from the columns of their names."""
         known = getattr(self, "preprocessing_", None)
-        if known is None:
-            names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-            plain = {"kind": "numeric", "mean": 0.0, "deviation": 1.0, "missing": 0.0}
-            groups = [", ".join(map(str, np.atleast_1d(group))) for group in getattr(self, "groups_", self.classes_)]
-            known = json.dumps({
-                "label": "label",
-                "classes": [str(c) for c in self.classes_],
-                "groups": ["group"],
-                "group_names": groups,
-                "columns": [{"name": str(name)} | plain for name in names],
-            })  # fmt: skip
-        return {PREPROCESSING: known}
+        return {PREPROCESSING: self._plain("group") if known is None else known}
+
+    def _plain(self, group: str) -> str:
+        """The preprocessing of numeric features that are not scaled; ``group`` is the column of the groups."""
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        unscaled = {"kind": "numeric", "mean": 0.0, "deviation": 1.0, "missing": 0.0}
+        return json.dumps({
+            "label": "label",
+            "classes": [str(c) for c in self.classes_],
+            "groups": [group],
+            "group_names": self._group_names(),
+            "columns": [{"name": str(name)} | unscaled for name in names],
+        })  # fmt: skip
 
     def save(self, path: str | os.PathLike[str], preprocessing: str | None = None) -> None:
         """Write a safetensors file that ``standoff predict``, ``load`` and PyTorch read.
 
-        ``preprocessing`` is that of ``read_table`` if the features come from there; otherwise ``standoff predict`` takes
-        the columns of a CSV file as they are, by the names of the features (``x0``, ``x1``, ... without names).
+        ``preprocessing`` is that of ``read_table`` if the features come from there. Otherwise ``standoff predict`` reads the
+        features unscaled from the columns of their names (``x0``, ``x1``, ... if they have none).
         """
         if preprocessing is not None:
             self.preprocessing_ = preprocessing
@@ -174,18 +231,18 @@ class FairClassifier(NetworkClassifier):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FairClassifier:
-        """A classifier that ``save`` or ``standoff fair`` wrote for a table.
+        """Load a classifier of a table that ``save`` or ``standoff fair`` wrote.
 
-        It predicts from features that are prepared as those of training: ``read_table(file, like=classifier)``.
+        It predicts from features with the encoding of training: ``read_table(file, like=classifier)``.
         """
         network, parameters, metadata = _core.network_load(Path(path))
         if PREPROCESSING not in metadata:
-            raise ValueError(f"{os.fspath(path)} is not of a table; RobustClassifier.load reads networks of images")
+            raise ValueError(f"{os.fspath(path)} is not a model of a table; RobustClassifier.load reads networks of images")
         return cls._of(network, parameters, None, metadata[PREPROCESSING])
 
     @classmethod
     def from_state_dict(cls, state: State, classes: ArrayLike | None = None) -> FairClassifier:
-        """A classifier from PyTorch's parameters: one linear layer, or two with tanh between them.
+        """A classifier from parameters of PyTorch: one linear layer, or two with tanh between them.
 
         >>> import numpy as np
         >>> from standoff import FairClassifier
@@ -211,9 +268,9 @@ class FairClassifier(NetworkClassifier):
         new.network_, new.parameters_, new.n_features_in_ = network, parameters, width
         if known is not None:
             new.preprocessing_ = known
-            said: Mapping[str, Any] = json.loads(known)
-            classes = said["classes"]
-            new.groups_ = np.array(said["group_names"])
+            table: Mapping[str, Any] = json.loads(known)
+            classes = table["classes"]
+            new.groups_ = np.array(table["group_names"])
         new.classes_ = np.arange(outputs) if classes is None else np.asarray(classes)
         if len(new.classes_) > outputs:
             raise ValueError(f"there are {len(new.classes_)} classes, the network has {outputs} outputs")
@@ -243,5 +300,5 @@ def _has_nan(values: NDArray[Any]) -> bool:
 
 
 def _missing(value: Any) -> bool:
-    """Nothing, as Python, NumPy and pandas write it."""
+    """True for the missing values of Python, NumPy and pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)

@@ -1,4 +1,4 @@
-"""Games as values: from the package, from files (both are played without calling Python), or of your own functions."""
+"""Games as values: from the zoo, from files (neither calls Python during a run), or of your own functions."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Game:
 
     @classmethod
     def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".", threads: int | None = None) -> Game:
-        """A game written as text (docs/formula.md); data files are looked for in ``folder``.
+        """A game written as text (docs/formula.md); data files are read from ``folder``.
 
-        A large game runs on ``threads`` threads, all cores if not given. They change no result.
+        A large game runs on ``threads`` threads, all cores if not given. The number of threads does not change the result.
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads = {threads} is not allowed: give a number from 1, or None for all cores")
@@ -69,7 +69,7 @@ class Game:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], threads: int | None = None) -> Game:
-        """A game file; data files are looked for beside it. ``threads`` as in ``from_toml``."""
+        """A game file; data files are read from its folder. ``threads`` as in ``from_toml``."""
         path = Path(path)
         return cls.from_toml(_text_of(path), path.parent, threads)
 
@@ -106,27 +106,27 @@ class Game:
 
     @property
     def name(self) -> str | None:
-        """Its name, if it has one."""
+        """The name of the game, if it has one."""
         return self._name or self._core_game.name
 
     @property
     def constants(self) -> dict[str, float | None] | None:
-        """The constants that it states, if any."""
+        """The constants that the game states, if any."""
         return self._core_game.constants
 
     @property
     def description(self) -> str | None:
-        """What it is, in a line."""
+        """A one-line description."""
         return self._core_game.description
 
     @property
     def warnings(self) -> list[str]:
-        """What one should know of it."""
+        """Warnings about the game."""
         return self._core_game.warnings
 
     @property
     def answers(self) -> list[tuple[Array, Array]]:
-        """The equilibria that are known, the one to be expected from the start first."""
+        """Known equilibria; the first is the one expected from the start."""
         return self._core_game.answers
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
@@ -184,7 +184,7 @@ class Game:
 
 
 class Zoo:
-    """Games with known answers, by name.
+    """Games with known equilibria, by name.
 
     >>> from standoff import zoo
     >>> "kink" in zoo

@@ -1,8 +1,7 @@
-"""What both estimators have in common: a network and its parameters, probabilities, files."""
+"""The common part of both estimators: a network and its parameters, probabilities, files, run folders."""
 
 from __future__ import annotations
 
-import math
 import numbers
 import os
 from collections.abc import Mapping
@@ -28,7 +27,7 @@ State = Mapping[str, Any]
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that is a network: ``network_`` describes it, ``parameters_`` are all its numbers in one vector."""
+    """A classifier that is a network: ``network_`` describes its layers, ``parameters_`` is one vector of all parameters."""
 
     classes_: NDArray[Any]
     network_: str
@@ -36,20 +35,24 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     random_state: Any
     n_jobs: int | None
+    folder: str | os.PathLike[str] | None
+    resume: bool
+    overwrite: bool
+    save_every: float
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        """New samples, one in each row, checked against those of training."""
+        """New samples, one in each row, checked for the width of the training data."""
         raise NotImplementedError
 
     def _metadata(self) -> dict[str, str]:
-        """What is saved beside the parameters."""
+        """The metadata of a saved model."""
         raise NotImplementedError
 
     def _logits(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         logits = _core.network_logits(self._rows(X), self.network_, self.parameters_, self._threads())
         outputs = _core.network_ends(self.network_)[1]
-        # A network may have more outputs than there are classes; those are no answers.
+        # Outputs beyond the number of classes are never predicted.
         return logits.reshape(-1, outputs)[:, : len(self.classes_)].astype(float)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -84,11 +87,26 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         _core.network_save(Path(path), self.network_, self.parameters_, self._metadata())
 
+    def _folder(self) -> dict[str, Any] | None:
+        """The options of the run folder; None to train in memory."""
+        if self.folder is None:
+            if self.resume or self.overwrite:
+                raise ValueError("resume and overwrite are about a run folder; name it with folder=...")
+            return None
+        if self.resume and self.overwrite:
+            raise ValueError("resume continues the run in the folder, overwrite replaces it; give one of the two")
+        return {
+            "path": Path(self.folder),
+            "resume": bool(self.resume),
+            "overwrite": bool(self.overwrite),
+            "save_every": float(self.save_every),
+        }
+
     def _threads(self) -> int:
         if self.n_jobs is None:
             return 1
         if self.n_jobs == 0:
-            raise ValueError("n_jobs = 0 has no meaning; give a number of threads, -1 for all, or None for one")
+            raise ValueError("n_jobs = 0 is not allowed: give a number of threads, -1 for all, or None for one")
         return max(int(self.n_jobs), 0)
 
     def _seed(self) -> int:
@@ -101,7 +119,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
-    """The classes, and the number of each label."""
+    """The classes, and the index of the class of each label."""
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"a classifier needs at least 2 classes, the data has 1 class: {classes[0]!r}")
@@ -110,13 +128,13 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint16]]:
 
 
 def count(found: NDArray[Any], name: str) -> None:
-    """Refuses more than fit into 16 bits."""
+    """Refuses more classes or groups than fit into 16 bits."""
     if len(found) > MOST:
         raise ValueError(f"there are {len(found)} {name}, at most {MOST} are possible; is y continuous?")
 
 
 def number_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint16]:
-    """The number of each label among known classes."""
+    """The index of each label among known classes."""
     known = {value: place for place, value in enumerate(classes.tolist())}
     try:
         return np.array([known[value] for value in labels.tolist()], dtype=np.uint16)
@@ -124,7 +142,3 @@ def number_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.uint16]
         raise ValueError(f"y has the label {error.args[0]!r}, the classifier knows {classes.tolist()}") from None
 
 
-def side(n: int) -> int | None:
-    """The side of a square of n pixels."""
-    root = math.isqrt(n)
-    return root if root * root == n else None

@@ -1,5 +1,4 @@
-"""Before a game is solved: ``check`` its gradients and constants, ``plan`` what the theorems promise, also with
-noise (``noise_plan``, docs/measures.md)."""
+"""Before a game is solved: ``check`` its gradients and constants; ``plan`` and ``noise_plan`` list the schedules of the theorems."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ def check(game: Game, x: ArrayLike | None = None, y: ArrayLike | None = None, *,
     """Compare a game's gradients with central differences, and estimate its constants by sampling around a point.
 
     Without ``x`` and ``y`` the point is the game's start. The result has ``success`` (the gradients agree), ``disagreement`` (the largest
-    relative error in x and in y), ``constants`` (estimates, not bounds) and ``method`` (the method that fits what was seen).
+    relative error in x and in y), ``constants`` (estimates, not bounds) and ``method`` (the method that fits these constants).
 
     >>> import standoff
     >>> standoff.check(standoff.zoo["trap"]).success
@@ -37,9 +36,9 @@ def plan(
     estimate: bool = False,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """What the theorems promise for the constants of a game: a row for each algorithm and statement, as ``standoff plan`` prints.
+    """The schedules of the theorems for the constants of a game: a row for each algorithm and statement, as ``standoff plan`` prints.
 
-    The constants are the game's own or, with ``estimate``, sampled; ``constants`` replaces single ones. A row has ``T``, ``K``, ``N``,
+    The constants are those that the game states or, with ``estimate``, sampled ones; ``constants`` replaces some of them. A row has ``T``, ``K``, ``N``,
     ``lambda``, steps and gradient counts, or a ``problem``.
 
     >>> import standoff
@@ -61,7 +60,7 @@ def noise_plan(constants: Mapping[str, float], noise: float, eps: float = 1e-3, 
 
     ``constants`` are those of ``solve`` (``l11, l12, l22, delta_g, delta``, and ``mu`` or ``radius_y``); ``noise`` is the standard
     deviation of the gradient in x of one sample, of the whole vector. y answers with full gradients: exactly (``"exact"``), by an
-    inner loop before the batch is drawn (``"unbiased"``), or anyhow (``"dependent"``). An algorithm that lacks a constant has a
+    inner loop before the batch is drawn (``"unbiased"``), or by any inner loop (``"dependent"``). An algorithm that lacks a constant has a
     ``problem`` instead.
 
     >>> import standoff

@@ -1,4 +1,4 @@
-"""Warnings about the precision of a game's functions, and the error of gradients that a user states."""
+"""Warnings about the precision of functions, and the gradient error that a user states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNUSED = "grad_error is not used: a formula game bounds the rounding errors of i
 
 
 def stated(grad_error: float | None) -> float | None:
-    """The bound that a user states, checked."""
+    """Checks the bound that a user states."""
     if grad_error is None:
         return None
     if not (grad_error >= 0 and math.isfinite(grad_error)):
@@ -25,7 +25,7 @@ def stated(grad_error: float | None) -> float | None:
 
 
 def noted(core: _core.Game, grad_error: float | None, stacklevel: int = 3) -> list[str]:
-    """What one should know of a result: the warnings of the game, and of the precision of its functions."""
+    """The warnings of a result: those of the game, and about the precision of its functions."""
     found = list(core.warnings)
     if grad_error is not None and core.encloses:
         found.append(UNUSED)

@@ -1,4 +1,4 @@
-"""A progress bar: a line on stderr that rewrites itself, or a display of its own in a notebook."""
+"""Progress bars: a line on stderr that is rewritten, or a display in a notebook."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 import time
 from typing import Any
 
-PAUSE = 0.2  # seconds between two pictures
+PAUSE = 0.2  # seconds between two updates
 WIDTH = 24
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this."""
+    """True in a Jupyter kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 class Progress:
-    """Shows how far something is, at most five times a second and once at the end."""
+    """A progress bar, updated at most five times a second and once at the end."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -29,14 +29,14 @@ class Progress:
         self._notebook = in_notebook()
 
     def show(self, done: float, text: str) -> None:
-        """``done`` is a share from 0 to 1; NaN is taken for 0."""
+        """``done`` is a share from 0 to 1; NaN counts as 0."""
         done = min(max(done, 0.0), 1.0) if math.isfinite(done) else 0.0
         self._last = (done, text)
         if time.monotonic() >= self._next:
             self._draw(done, text)
 
     def close(self) -> None:
-        """The last picture, and the end of the line."""
+        """Draw the last state and end the line."""
         if self._last is not None:
             self._draw(*self._last)
         if not self._notebook:
@@ -63,23 +63,23 @@ class Progress:
             self._handle.update(shown)
 
 
-class Telling:
-    """Progress as the compiled half reports it, ``tell(done, number)``; nothing at all unless ``verbose``."""
+class ProgressReport:
+    """A progress bar for the compiled half, which calls ``callback(done, number)``; without ``verbose`` there is none."""
 
     def __init__(self, verbose: bool, name: str) -> None:
         self._bar = Progress() if verbose else None
         self._name = name
 
     @property
-    def tell(self) -> Any:
-        """What the compiled half calls, or None."""
-        return self._told if self._bar is not None else None
+    def callback(self) -> Any:
+        """The function that the compiled half calls, or None."""
+        return self._show if self._bar is not None else None
 
-    def _told(self, done: float, number: float) -> None:
+    def _show(self, done: float, number: float) -> None:
         assert self._bar is not None
         self._bar.show(done, self._name if math.isnan(number) else f"{self._name} {number:.6g}")
 
-    def __enter__(self) -> Telling:
+    def __enter__(self) -> ProgressReport:
         if self._bar is not None:
             self._bar.show(0.0, self._name)
         return self

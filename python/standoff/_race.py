@@ -1,4 +1,4 @@
-"""Methods against each other on the same games, accuracies and budget."""
+"""``race``: methods compared on the same games, accuracies and budget."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._game import Game
-from ._progress import Telling
+from ._progress import ProgressReport
 from ._result import Result
 from ._sets import flat
 
@@ -28,25 +28,25 @@ def race(
     n_jobs: int = -1,
     verbose: bool = False,
 ) -> Result:
-    """Race methods, as ``standoff race`` does: the same numbers, the seconds aside.
+    """Race methods as ``standoff race`` does. All numbers but the seconds are the same.
 
     Parameters
     ----------
     methods : names of ``standoff.methods()``, or ``"all"``
     games : names of the zoo, games from files, games of your own functions (``Game.from_functions``), or ``"all"``
-        All if None, or none beside ``families``.
+        By default all games, or none if ``families`` are given.
     families : families of random games with their seeds, such as ``"flat:1-5"`` or ``"all:1-3"``
-    eps, max_grads : the accuracies, and the gradients that each entry may ask for
-    noise : the deviation of seeded noise on every gradient in x
-    n_jobs : threads, -1 for one per core; they change no number but the seconds
+    eps, max_grads : the accuracies, and the budget of each entry in gradients
+    noise : the standard deviation of seeded noise on every gradient in x
+    n_jobs : threads, -1 for one per core; only the seconds depend on them
 
     Returns
     -------
     Result
         ``entries``, a dictionary of columns with a row for each game, method and accuracy (``pandas.DataFrame(r.entries)``):
-        ``gradients`` is what it cost to certify ``eps`` where ``ending`` is ``"converged"``, else what was spent. ``standings``
+        ``gradients`` is the number needed to certify ``eps`` if ``ending`` is ``"converged"``, otherwise the number used. ``standings``
         has for each method its ``entries``, ``solved``, ``won``, ``near`` (within twice the winner's gradients) and the median
-        ``ratio`` to the winner (None where that is a failure). ``curves`` are lists of (gradients, best gap by then) under
+        ``ratio`` to the winner (None if the median entry failed). ``curves`` are lists of (gradients, best gap by then) under
         (game, method).
 
     >>> r = race(["auto", "gda"], ["kink", "trap"], eps=1e-2)
@@ -64,7 +64,7 @@ def race(
             own.append((game.name or f"game {number + 1}", game._core_game, flat(game.x0).tolist(), flat(game.y0).tolist()))
         elif game.name is not None:
             named.append(game.name)
-    wish = {
+    request = {
         "methods": _several(methods),
         "games": named,
         "families": _several(families),
@@ -76,8 +76,8 @@ def race(
         "seed": int(seed),
         "threads": 0 if n_jobs < 0 else int(n_jobs),
     }
-    with Telling(verbose, "racing") as bar:
-        raw = _core.race(wish | {"tell": bar.tell})
+    with ProgressReport(verbose, "racing") as bar:
+        raw = _core.race(request | {"progress": bar.callback})
     names = ("entries", "solved", "won", "near", "ratio")
     standings = {method: dict(zip(names, counts, strict=True)) for method, counts in raw["standings"].items()}
     curves = {(game, method): curve for game, method, curve in raw["curves"]}

@@ -1,4 +1,4 @@
-"""What a run hands back: a dictionary with attributes, as scipy's results are, and the certificate in it."""
+"""Results of runs: a dictionary whose entries are attributes too, as in SciPy, and the certificate."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 
 class Certificate(NamedTuple):
-    """Bounds on what either player could still gain to first order by a feasible step of length ``radius``.
+    """Bounds of the first-order gain of either player by a feasible step of length at most ``radius``.
 
-    No step gains more than ``x_upper`` and ``y_upper``; some step gains ``x_lower`` and ``y_lower``. NaN means that nothing is
-    known: the point is outside its set, or something was not finite.
+    No step gains more than ``x_upper`` and ``y_upper``; some step gains ``x_lower`` and ``y_lower``. NaN means unknown: the
+    point is outside its set, or a number was not finite.
 
-    ``proof`` is ``"rigorous"`` if the bounds account for every rounding error: then they are proven. It is ``"as-computed"`` if
+    ``proof`` is ``"rigorous"`` if the bounds include every rounding error, so that they are proven. It is ``"as-computed"`` if
     they hold for the gradients as your functions computed them (plus ``grad_error``, if you stated one). ``outside`` has upper
-    bounds of the distances of x and y from their sets: 0 inside, NaN where that was not measured.
+    bounds of the distances of x and y from their sets: 0 inside, NaN if not measured.
 
     >>> c = Certificate(0.0, 1e-4, 0.0, 2e-4, 1.0)
     >>> c.epsilon
@@ -38,12 +38,12 @@ class Certificate(NamedTuple):
         return float(np.maximum(self.x_upper, self.y_upper))  # np.maximum keeps NaN, max() may drop it
 
     def proves(self, eps: float) -> bool:
-        """Whether both upper bounds are at most ``eps``; never with a NaN. What that rests on is in ``proof``."""
+        """True if both upper bounds are at most ``eps``; False with a NaN. See ``proof`` for what the bounds assume."""
         return self.x_upper <= eps and self.y_upper <= eps
 
 
 class Record(NamedTuple):
-    """One measurement of a run, as handed to ``callback``."""
+    """One measurement of a run: the argument of ``callback``."""
 
     nit: int
     fun: float
@@ -80,7 +80,7 @@ class Result(dict[str, Any]):
 
 
 def _shown(value: Any, indent: int) -> str:
-    """One entry: arrays are shortened, traces are counted."""
+    """One entry as text: arrays are shortened, of traces only the length is shown."""
     if isinstance(value, np.ndarray):
         text = np.array2string(value, precision=6, threshold=12, edgeitems=4, max_line_width=100)
         return text.replace("\n", "\n" + " " * indent)

@@ -1,4 +1,4 @@
-"""``RobustClassifier``: networks of images that stand their ground, attacks on them, and proofs."""
+"""``RobustClassifier``: networks of images trained against small changes of their input, with attacks and proofs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._network import NetworkClassifier, State, encode, number_of, side
-from ._progress import Telling
+from ._network import NetworkClassifier, State, encode, number_of
+from ._evaluate import attacked, check_pixels, image_rows, labelled_images
+from ._progress import ProgressReport
 from ._result import Certificate, Result
 from ._weights import as_tensors
 
 from sklearn.utils import column_or_1d  # isort: skip  (after _network, which words its absence)
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
-from sklearn.utils.validation import check_is_fitted, validate_data  # isort: skip
+from sklearn.utils.validation import validate_data  # isort: skip
 
 Sides = tuple[int, int, int]
 
@@ -26,41 +27,41 @@ Sides = tuple[int, int, int]
 class RobustClassifier(NetworkClassifier):
     """A network of images that is trained against changes of up to ``eps`` in every pixel.
 
-    Images are ``N x 784`` or ``N x 1 x 28 x 28`` (or of any other size that the model takes): numbers from 0 to 1, or bytes
-    from 0 to 255. The same ``random_state`` gives the same bits as ``standoff robust`` from that seed.
+    Images have shape ``(N, 784)`` or ``(N, 1, 28, 28)``, or another size that the model accepts: numbers from 0 to 1, or uint8
+    from 0 to 255. The same ``random_state`` gives the same bits as ``standoff robust`` with that seed.
 
     Parameters
     ----------
     model : {"lenet", "fair-cnn", "mlp", "logistic"}
     method : {"paper", "madry", "trades", "ibp", "natural"}
-        What stands for the inner maximum: the largest loss of targeted attacks, one attack, the divergence under attack, a
-        bound that no attack can exceed (then ``certify`` has something to prove), or no attack.
+        The approximation of the inner maximum: the largest loss of targeted attacks, one untargeted attack, the divergence under
+        attack, an interval bound that no attack can exceed (such networks can be certified), or no attack.
     eps : float
-        How far every pixel may move, from 0 to 1.
+        The largest change of a pixel, from 0 to 1.
     attack_steps, step_size : int, float or None
-        Steps of the attack in training, and their size; a quarter of eps if None.
+        The number of steps of the attack in training, and their size (default: a quarter of eps).
     targets : int or str
-        How many targets ``paper`` follows to the end (at most all other classes), or ``"all"``, or ``"proven"``.
+        The number of target classes that ``paper`` attacks with all steps (at most all other classes), or ``"all"``, or ``"proven"``.
     lam, beta, kappa : float
-        The regulariser of ``paper``, the weight of the divergence in ``trades``, what the plain loss counts in ``ibp``.
+        The regulariser of ``paper``, the weight of the divergence in ``trades``, the final weight of the clean loss in ``ibp``.
     warmup, ramp : float
-        Epochs before eps grows, and in which it grows.
+        Epochs with eps = 0, and epochs in which eps grows to its value.
     epochs, learning_rate : float
-        Passes over the data, and the rate of Adam: a tenth of it in the last third.
+        Passes over the data, and the learning rate of Adam; it is divided by 10 for the last third.
     schedule : list of (epochs, rate) or None
-        Stages, instead of the two above.
+        Stages, instead of ``epochs`` and ``learning_rate``.
     batch_size : int
         Images per step.
     measured : int
-        How many of the first training images ``certificate_`` is of.
-    random_state, n_jobs, verbose
-        As in ``FairClassifier``.
+        The number of training images, the first ones, on which ``certificate_`` is measured.
+    random_state, n_jobs, folder, resume, overwrite, save_every, verbose
+        As in ``FairClassifier``; a run folder is one of ``standoff robust --out``.
 
     Attributes
     ----------
-    classes_, n_features_in_, n_iter_ : as everywhere in scikit-learn
-    certificate_, loss_ : of the frozen game on the measured images
-    standing_ : (images that stand under the attack of training, or are bounded to, of how many)
+    classes_, n_features_in_, n_iter_ : as in all estimators of scikit-learn
+    certificate_, loss_ : certificate and value of the frozen game on the measured images
+    standing_ : (correct, total): measured images that are classified correctly under the attack of training (``ibp``: proven)
 
     >>> import numpy as np
     >>> from standoff import RobustClassifier
@@ -93,6 +94,10 @@ class RobustClassifier(NetworkClassifier):
         measured: int = 1000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+        save_every: float = 10.0,
         verbose: bool = False,
     ) -> None:
         self.model = model
@@ -113,24 +118,47 @@ class RobustClassifier(NetworkClassifier):
         self.measured = measured
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.folder = folder
+        self.resume = resume
+        self.overwrite = overwrite
+        self.save_every = save_every
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> RobustClassifier:
-        """Train."""
-        rows, sides = _images(X)
+    def fit(self, X: ArrayLike, y: ArrayLike, eval_set: tuple[Any, Any] | None = None) -> RobustClassifier:
+        """Train.
+
+        ``eval_set`` is ``(X, y)``, images that are not trained on. Their accuracy is measured during training; at the end the first
+        1,000 of them are attacked and certified. Both are for the run folder.
+
+        Ctrl-C raises ``KeyboardInterrupt``; a run in a folder is saved first and can be continued with ``resume=True``.
+        """
+        rows, sides = image_rows(X)
         rows, y = validate_data(self, rows, y, dtype=np.float32, order="C")
-        _check_pixels(rows)
+        check_pixels(rows)
         check_classification_targets(y)
         self.classes_, labels = encode(column_or_1d(y))
-        options = self._options() | {"classes": len(self.classes_), "batch": min(int(self.batch_size), len(rows))}
+        options = self._options() | {"classes": self._names(), "batch": min(int(self.batch_size), len(rows))}
         if isinstance(self.targets, int):
             options["targets"] = str(min(self.targets, len(self.classes_) - 1))
-        with Telling(self.verbose, "loss") as bar:
-            out = _core.robust_train(rows, labels, sides, options | {"tell": bar.tell})
+        train = {"x": rows, "labels": labels, "sides": sides}
+        test = None if eval_set is None else self._eval_rows(*eval_set) | {"sides": sides}
+        with ProgressReport(self.verbose, "loss") as bar:
+            out = _core.robust_train(train, test, options | {"progress": bar.callback})
+        for text in out["warnings"]:
+            warnings.warn(text, stacklevel=2)
         self.network_, self.parameters_ = out["network"], out["parameters"]
-        self.certificate_, self.loss_ = Certificate(*out["gap"]), out["value"]
-        self.standing_, self.n_iter_ = tuple(out["standing"]), out["steps"]
+        (x_lower, x_upper), (y_lower, y_upper) = out["gap"]
+        self.certificate_ = Certificate(x_lower, x_upper, y_lower, y_upper, radius=1.0, outside=(0.0, 0.0))
+        self.loss_, self.standing_, self.n_iter_ = out["value"], tuple(out["standing"]), out["steps"]
         return self
+
+    def _eval_rows(self, X: ArrayLike, y: ArrayLike) -> dict[str, Any]:
+        rows, labels = validate_data(self, image_rows(X)[0], y, dtype=np.float32, order="C", reset=False)
+        check_pixels(rows)
+        return {"x": rows, "labels": number_of(column_or_1d(labels), self.classes_)}
+
+    def _names(self) -> list[str]:
+        return [str(name) for name in self.classes_]
 
     def _options(self) -> dict[str, Any]:
         epochs, rate = float(self.epochs), float(self.learning_rate)
@@ -151,23 +179,12 @@ class RobustClassifier(NetworkClassifier):
             "seed": self._seed(),
             "threads": self._threads(),
             "measured": int(self.measured),
+            "folder": self._folder(),
         }
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        rows: NDArray[np.float32] = validate_data(self, _images(X)[0], dtype=np.float32, order="C", reset=False)
+        rows: NDArray[np.float32] = validate_data(self, image_rows(X)[0], dtype=np.float32, order="C", reset=False)
         return rows
-
-    def _bench(self, X: ArrayLike, y: ArrayLike | None) -> dict[str, Any]:
-        check_is_fitted(self)
-        rows = self._rows(X)
-        _check_pixels(rows)
-        if y is None:
-            labels = self._logits(X).argmax(axis=1).astype(np.uint16)
-        else:
-            labels = number_of(column_or_1d(y), self.classes_)
-        if len(labels) != len(rows):
-            raise ValueError(f"X has {len(rows)} images, y has shape ({len(labels)},)")
-        return {"images": rows, "labels": labels, "network": self.network_, "parameters": self.parameters_}
 
     def attack(
         self,
@@ -182,71 +199,42 @@ class RobustClassifier(NetworkClassifier):
         chain: bool = False,
         seed: int = 0,
     ) -> Result:
-        """Attack images and count what stands: ``accuracy`` is an upper bound of the robust accuracy.
+        """Attack and certify images: ``standoff.evaluate`` for this classifier, whose options and result it has.
 
-        ``protocol`` is ``"standard"`` (strong attacks, every fallen image verified) or ``"paper"`` (as published: FGSM and
-        PGD-40, images cut to 256 levels); ``attacks`` replaces its attacks, by the names of ``standoff attack``: ``"fgsm"``,
-        ``"pgd40"``, ``"pgd100x10"``, ``"apgd-ce"``, ``"apgd-t50x9"``, ``"square1000"``, ... ``norm`` is ``"linf"`` or ``"l2"``;
-        ``grid`` says how images are stored: ``"float"``, ``"truncate"``, ``"round"``, ``"search"``. With ``chain`` each attack
-        tries only what stands and is not proven to.
-
-        The result has ``natural_accuracy``, ``accuracy``, ``attacks`` (what each leaves), ``stands`` and ``fallen_to`` of every
-        image, ``images`` (the worst found, in the shape of X), ``margins`` and ``warnings``, reasons to doubt it, which are
-        warned of too. Ctrl-C raises.
+        ``eps`` defaults to that of training. ``accuracy`` in the result is another name of ``upper``, the share of images that no attack
+        broke.
         """
-        if protocol not in ("standard", "paper"):
-            raise ValueError(f"protocol is {protocol!r}; give 'standard' or 'paper'")
-        bench = self._bench(X, y)
-        wish = {
-            "eps": float(self.eps if eps is None else eps),
-            "paper": protocol == "paper",
-            "attacks": None if attacks is None else [str(a) for a in attacks],
-            "norm": norm,
-            "grid": grid,
-            "chain": bool(chain),
-            "seed": int(seed),
-            "threads": self._threads(),
-        }
-        with Telling(self.verbose, "standing") as bar:
-            out = _core.robust_attack(bench, wish | {"tell": bar.tell})
-        for doubt in out["warnings"]:
-            warnings.warn(doubt, stacklevel=2)
-        n = len(bench["labels"])
-        rows = [row | {"accuracy": row["left"] / n} for row in out["attacks"]]
-        return Result(
-            accuracy=float(out["stands"].mean()),
-            natural_accuracy=float(out["natural"].mean()),
-            attacks=rows,
-            stands=out["stands"],
-            fallen_to=np.array(out["fallen_to"], dtype=object),
-            margins=out["margins"],
-            images=out["images"].reshape(np.shape(X)),
-            warnings=list(out["warnings"]),
-        )
+        options = {"attacks": attacks, "protocol": protocol, "norm": norm, "grid": grid, "chain": chain, "seed": seed}
+        eps = self.eps if eps is None else eps
+        (found,) = attacked(self, X, y, [eps], options, n_jobs=self.n_jobs, verbose=self.verbose)
+        for text in found["warnings"]:
+            warnings.warn(text, stacklevel=2)
+        found["accuracy"] = found["upper"]
+        return found
 
     def certify(self, X: ArrayLike, y: ArrayLike | None = None, eps: float | None = None) -> Result:
         """Prove which images no change of at most ``eps`` in every pixel can turn: a lower bound of the robust accuracy.
 
-        Without ``y`` the network's own answers are proven. The result has ``accuracy``, ``certified`` of every image, and
-        ``margins``, proven upper bounds of every class's logit over the label's.
+        Without ``y`` the predictions of the network are proven. The result has ``accuracy``, ``certified`` of every image, and
+        ``margins``, proven upper bounds of the logit of every class minus that of the label.
         """
         eps = float(self.eps if eps is None else eps)
         if not 0 <= eps <= 1:
             raise ValueError(f"eps is {eps}: want a number from 0 to 1")
-        certified, margins = _core.robust_certify(self._bench(X, y), eps, self._threads())
+        certified, margins = _core.certify_images(labelled_images(self, X, y), eps, self._threads())
         return Result(accuracy=float(certified.mean()), certified=certified, margins=margins.reshape(len(certified), -1))
 
     def _metadata(self) -> dict[str, str]:
-        names = [str(c) for c in self.classes_]
+        names = self._names()
         if any("," in name for name in names):
-            raise ValueError(f"the names of classes are saved with commas between them: {names} have some inside")
+            raise ValueError(f"class names are saved as a list with commas, so they cannot contain commas: {names}")
         return {"standoff.scale": "unit", "standoff.classes": ",".join(names)}
 
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], model: str | None = None, shape: Sides = (1, 28, 28)
     ) -> RobustClassifier:
-        """A network of images that ``save``, ``standoff robust``, ``standoff fair`` or PyTorch wrote.
+        """Load a network of images that ``save``, ``standoff robust``, ``standoff fair`` or PyTorch wrote.
 
         A file that does not describe its network is recognised by its tensors, or read as ``model``, for images of ``shape``.
         """
@@ -256,7 +244,7 @@ class RobustClassifier(NetworkClassifier):
     def from_state_dict(
         cls, state: State, classes: ArrayLike | None = None, model: str | None = None, shape: Sides = (1, 28, 28)
     ) -> RobustClassifier:
-        """A network from PyTorch's parameters, recognised by their shapes, or read as ``model``, for images of ``shape``."""
+        """A network from parameters of PyTorch, recognised by their shapes, or read as ``model``, for images of ``shape``."""
         return cls._of(_core.network_recognise(as_tensors(state), shape, model), classes)
 
     @classmethod
@@ -280,40 +268,13 @@ class RobustClassifier(NetworkClassifier):
 def _described(name: str, sides: Sides, outputs: int) -> str | None:
     try:
         return _core.network_preset(name, sides, outputs)
-    except ValueError:  # the images are too small for it
+    except ValueError:  # the images are too small for this preset
         return None
 
 
 def _numbers(names: list[str]) -> NDArray[Any]:
-    """Names that are all whole numbers, as MNIST's are, as numbers."""
+    """Class names as integers if all are integers, as of MNIST."""
     names = [name.strip() for name in names]
     if all(name.isascii() and name.isdigit() for name in names):
         return np.array([int(name) for name in names])
     return np.array(names)
-
-
-def _images(X: Any) -> tuple[Any, Sides]:
-    """One image in each row, and its channels, height and width. Bytes become numbers from 0 to 1."""
-    if hasattr(X, "iloc"):  # a table keeps the names of its columns
-        n = X.shape[1]
-        edge = side(n)
-        return X, (n, 1, 1) if edge is None else (1, edge, edge)
-    X = np.asarray(X)
-    if X.dtype == np.uint8:
-        X = X.astype(np.float32) / np.float32(255)
-    if X.ndim == 4:
-        sides = (X.shape[1], X.shape[2], X.shape[3])
-    elif X.ndim == 3:
-        sides = (1, X.shape[1], X.shape[2])
-    elif X.ndim == 2:
-        edge = side(X.shape[1])
-        sides = (X.shape[1], 1, 1) if edge is None else (1, edge, edge)
-    else:
-        raise ValueError(f"X has shape {X.shape}; give images as (N, 784), (N, 28, 28) or (N, 1, 28, 28)")
-    return X.reshape(len(X), -1), sides
-
-
-def _check_pixels(rows: NDArray[np.float32]) -> None:
-    if rows.size and not (rows.min() >= 0 and rows.max() <= 1):
-        low, high = float(rows.min()), float(rows.max())
-        raise ValueError(f"pixels are from {low:g} to {high:g}, want 0 to 1: divide by 255, or give bytes (uint8)")

@@ -1,4 +1,4 @@
-"""Closed convex sets: where a player may be. Each knows its dimension and how to project onto itself."""
+"""Closed convex sets, the domains of the players, with their projections."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Array = NDArray[np.float64]
 
 
 def flat(v: ArrayLike) -> Array:
-    """The entries in C order as contiguous float64: the same memory if they are that already, else converted."""
+    """The entries in C order as contiguous float64; a copy only if needed."""
     return np.ascontiguousarray(v, dtype=np.float64).reshape(-1)
 
 
 def _matrix(a: ArrayLike, name: str) -> Array:
     a = np.ascontiguousarray(a, dtype=np.float64)
     if a.ndim != 2:
-        raise ValueError(f"{name} has shape {a.shape}, a matrix of shape (rows, columns) was wanted")
+        raise ValueError(f"{name} has shape {a.shape}, a matrix of shape (rows, columns) is needed")
     return a
 
 
 class ConvexSet:
-    """What every set can do. Use one of the classes derived from it."""
+    """Base class of all sets."""
 
     _set: _core.Set
 
@@ -52,7 +52,7 @@ class ConvexSet:
         if out is None:
             out = np.array(v, order="C")
         elif not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous):
-            raise ValueError("out is to be a contiguous array of float64")
+            raise ValueError("out must be a contiguous array of float64")
         elif out.shape != v.shape:
             raise ValueError(f"out has shape {out.shape}, v has shape {v.shape}")
         elif out is not v:
@@ -61,16 +61,16 @@ class ConvexSet:
         return out
 
     def distance(self, v: ArrayLike) -> float:
-        """How far ``v`` is from the set; NaN if ``v`` has a NaN."""
+        """The distance of ``v`` from the set; NaN if ``v`` has a NaN."""
         self._check(np.asarray(v))
         return self._set.distance(flat(v))
 
     def contains(self, v: ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether ``v`` is within ``tolerance`` of the set; never with a NaN."""
+        """True if ``v`` is within ``tolerance`` of the set; False with a NaN."""
         return self.distance(v) <= tolerance
 
     def centre(self) -> Array:
-        """A natural starting point: the centre where there is one, else the projection of 0."""
+        """A starting point: the centre if there is one, otherwise the projection of 0."""
         return self._set.centre()
 
     def diameter(self) -> float:
@@ -107,7 +107,7 @@ class Free(ConvexSet):
 class Box(ConvexSet):
     """``lower <= z <= upper``, coordinate by coordinate; sides may be infinite.
 
-    Numbers count for every coordinate; ``n`` says how many there are if both sides are numbers.
+    A number applies to every coordinate; ``n`` is the number of coordinates if both sides are numbers.
 
     >>> Box(-1, 1, n=3).project([2.0, 0.5, -7.0])
     array([ 1. ,  0.5, -1. ])
@@ -130,7 +130,7 @@ class Box(ConvexSet):
 
 
 class Ball(ConvexSet):
-    """``||z - center|| <= radius``. Without a centre it is around the origin of ``R^n``.
+    """``||z - center|| <= radius``. The default centre is the origin of ``R^n``.
 
     >>> Ball(1.0, n=2).project([3.0, 4.0])
     array([0.6, 0.8])
@@ -183,7 +183,7 @@ class Halfspace(ConvexSet):
 
 
 class Affine(ConvexSet):
-    """``A z = b``. Equations may depend on each other, not contradict.
+    """``A z = b``. Redundant equations are allowed, contradictory ones are not.
 
     >>> Affine([[1.0, 1.0]], [1.0]).project([0.0, 0.0])
     array([0.5, 0.5])
@@ -233,12 +233,12 @@ class Product(ConvexSet):
 
 
 class Projected(ConvexSet):
-    """A closed convex set of your own: ``project(v)`` hands back the point of the set nearest to ``v``, an array of n numbers.
+    """A closed convex set of your own: ``project(v)`` returns the point of the set nearest to ``v``, an array of n numbers.
 
     Its certificate is bracketed by projections, which is looser than the closed forms of the sets above, and holds as computed.
-    ``diameter`` bounds the distance between two points, for the methods that want it. ``accuracy`` bounds the distance of
+    ``diameter`` bounds the distance between two points, for methods that need it. ``accuracy`` bounds the distance of
     ``project(v)`` from the nearest point, for a projection that is itself the result of an iteration; the bounds of certificates
-    grow by what that costs. If it is not given, the attribute ``project.accuracy`` counts, else 0. A function that does not
+    are increased accordingly. The default is the attribute ``project.accuracy``, or 0. A function that does not
     return the nearest point of a convex set raises ``ValueError`` when a point is certified.
 
     >>> import numpy as np
@@ -251,7 +251,7 @@ class Projected(ConvexSet):
         self, n: int, project: Callable[[Array], ArrayLike], diameter: float = np.inf, accuracy: float | None = None
     ) -> None:
         if not callable(project):
-            raise TypeError(f"project is a {type(project).__name__}, a function of an array was wanted")
+            raise TypeError(f"project is a {type(project).__name__}, a function of an array is needed")
         if accuracy is None:
             accuracy = float(getattr(project, "accuracy", 0.0))
         self._arguments = (n, project, diameter, accuracy)

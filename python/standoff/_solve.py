@@ -1,4 +1,4 @@
-"""``solve``: functions in, a point and its certificate out."""
+"""``solve``: a point and its certificate for a game of functions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DIFFERENCES = "central differences"
 
 
 def start_array(v: ArrayLike, name: str) -> Array:
-    """An array of float64 with at least one axis; the caller's own if it is that already."""
+    """A contiguous array of float64 with at least one axis; a copy only if needed."""
     v = np.ascontiguousarray(v, dtype=np.float64)
     if v.size == 0:
-        raise ValueError(f"{name} has shape {v.shape}: there is nothing to solve for")
+        raise ValueError(f"{name} has shape {v.shape}: it has no entries")
     return v
 
 
@@ -39,7 +39,7 @@ def _fit(chosen: ConvexSet | None, v: Array, name: str) -> ConvexSet:
 
 
 class Played:
-    """A game of functions, ready: the compiled game, and what its result is to say."""
+    """A compiled game of functions, with its sets and the source of its gradients."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Played:
     ) -> None:
         for name, function in [("f", f), ("grad_x", grad_x), ("grad_y", grad_y)]:
             if function is not None and not callable(function):
-                raise TypeError(f"{name} is a {type(function).__name__}, a function of (x, y) was wanted")
+                raise TypeError(f"{name} is a {type(function).__name__}, a function of (x, y) is needed")
         if grad_x is None and grad_y is None and hasattr(f, "grad_x") and hasattr(f, "grad_y"):
             grad_x, grad_y = f.grad_x, f.grad_y
             if with_value is None:
@@ -89,7 +89,7 @@ def options(
     callback: Callable[[Record], Any] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """The options of a run as the compiled half wants them."""
+    """Checks the options of a run and converts them for the compiled half."""
     if mode not in ("certificate", "theory"):
         raise ValueError(f"mode is {mode!r}; give 'certificate' or 'theory'")
     estimate = constants == "estimate"
@@ -123,7 +123,7 @@ def _count(value: float, name: str) -> int:
 
 
 def _listener(callback: Callable[[Record], Any] | None, progress: Progress | None, eps: float) -> Callable[..., bool] | None:
-    """What the compiled half calls after each measurement."""
+    """The function that the compiled half calls after each measurement."""
     if callback is None and progress is None:
         return None
     worst = lowest = math.nan
@@ -144,7 +144,7 @@ def _listener(callback: Callable[[Record], Any] | None, progress: Progress | Non
 
 
 def _way(worst: float, lowest: float, eps: float) -> float:
-    """How much of the way from the first gap to eps is behind, in orders of magnitude."""
+    """The share of the way from the first gap to eps, in orders of magnitude."""
     if not lowest > eps:
         return 1.0 if lowest <= eps else 0.0
     if not (worst > lowest and eps > 0):
@@ -153,7 +153,7 @@ def _way(worst: float, lowest: float, eps: float) -> float:
 
 
 def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]], **more: Any) -> Result:
-    """The compiled half's dictionary, worded."""
+    """The result from the dictionary of the compiled half."""
     result = Result(raw)
     result["x"], result["y"] = raw["x"].reshape(shapes[0]), raw["y"].reshape(shapes[1])
     result["gap"] = Certificate(*raw["gap"])
@@ -162,13 +162,13 @@ def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]],
     result.update(more)
     differences = more.get("gradients", "")
     if differences.startswith(DIFFERENCES):
-        result["message"] += f" (by {differences}: the certificate is as good as those are)"
+        result["message"] += f" (gradients by {differences}: the certificate has their accuracy)"
     if result["status"] == "rounding-limit":
         result["message"] += f" (the smallest eps that can be certified at this point is {result['gap'].epsilon:.3g})"
     seen = raw["curvature"]
     if seen is not None and seen["found"]:
         result["message"] += f" (warning: {seen['sentence']})"
-    result["trace"] = result.pop("trace")  # last, where it is shown last
+    result["trace"] = result.pop("trace")  # shown last
     return result
 
 
@@ -206,26 +206,26 @@ def solve(
     Parameters
     ----------
     f : callable or Game
-        ``f(x, y)``, a number. ``x`` and ``y`` arrive in the shapes of ``x0`` and ``y0``, read-only. A ``Game`` brings
+        ``f(x, y)``, a number. ``x`` and ``y`` have the shapes of ``x0`` and ``y0`` and are read-only. A ``Game`` has
         its own sets and start.
     x0, y0 : array_like
-        Where to begin; projected onto the sets first.
+        The start; it is projected onto the sets first.
     x_set, y_set : ConvexSet, optional
-        Where the players may be; everywhere if not given.
+        The domains of the players; all of space by default.
     grad_x, grad_y : callable, optional
         The gradients, in the shapes of ``x0`` and ``y0``. Without them central differences of ``f`` are used, and the
-        result says so. Objects made by ``from_jax`` and ``from_torch`` bring theirs.
+        result says so. Objects made by ``from_jax`` and ``from_torch`` have theirs.
     method : str
-        ``"auto"`` needs no constants; ``standoff.methods()`` lists the others and what they assume.
+        ``"auto"`` needs no constants; ``standoff.methods()`` lists the others and their assumptions.
     eps : float
-        Done once the certificate says that neither player is able to gain more than this by a first-order step of length ``radius``.
+        The run ends when the certificate shows that neither player gains more than this by a first-order step of length ``radius``.
     radius : float
         The longest step that counts as a gain; ``math.inf`` for steps of any length inside bounded sets.
     mu_x : float, optional
-        Your word that ``f`` is strongly convex in ``x`` with this modulus: ``measures["duality_gap"]`` then needs no radius.
+        States that ``f`` is strongly convex in ``x`` with this modulus; ``measures["duality_gap"]`` then needs no radius.
     curvature : int, optional
-        Gradients for a look at curvature after the run, 0 for none. By default a few after a converged run, unless gradients are
-        made of differences.
+        Budget in gradients of the curvature check after the run, 0 for no check. By default a few gradients after a converged run,
+        and none if gradients are computed by differences.
     max_grads, max_iters, time_limit
         Most gradients of both players together, most outer iterations, most seconds.
     callback : callable, optional
@@ -235,16 +235,16 @@ def solve(
     params : dict, optional
         The method's own parameters.
     linear_in_y : bool, optional
-        Your word that ``f`` is linear in ``y``, which makes the inner player's answer exact.
+        States that ``f`` is linear in ``y``; the inner problem is then solved exactly.
     resample : callable, optional
-        ``resample(step)`` moves your functions to mini-batch number ``step``, ``resample(None)`` back to all data, where they begin. It
+        ``resample(step)`` moves your functions to mini-batch number ``step``, ``resample(None)`` back to all data, which is the initial state. It
         is called before each iteration and around each measurement, so the certificate is always of all data. Methods that need
         exact gradients refuse such a game.
     with_value : bool, optional
-        ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called beside them.
+        ``grad_x`` and ``grad_y`` return ``(f, gradient)``; ``f`` is then not called for the value.
     grad_error : float, optional
-        Your bound of the distance of each computed gradient from the exact one. It is believed, and added to the bounds of the
-        certificate. Functions that return float32 get an estimate of it if you give none. Formula games bound their own errors.
+        Your bound of the distance of each computed gradient from the exact one. It is not checked; it is added to the bounds of
+        the certificate. Functions that return float32 get an estimate of it if you give none. Formula games bound their own errors.
     verbose : bool
         Show a progress bar: a line on stderr, a display in a notebook.
 
@@ -253,11 +253,12 @@ def solve(
     Result
         ``x, y, fun, success, status, message, gap, proof, warnings, nfev, njev_x, njev_y, nit, seconds, gradients,
         measures, curvature, trace``. ``measures`` has the normal-cone residuals ``residual_x`` and ``residual_y`` as ``(norm,
-        slack)``, ``duality_gap`` and ``moreau`` (None where there is no bound; ``holds_if`` says what they assume). ``curvature`` is
-        what a look at second derivatives saw, and None without one (docs/measures.md). Counts are what the method asked for; ``python_calls`` is how often your functions were called, measuring included.
+        slack)``, ``duality_gap`` and ``moreau`` (None without a bound; ``holds_if`` has their assumptions). ``curvature`` is
+        the result of the curvature check, or None (docs/measures.md). Counts are those of the method; ``python_calls`` counts all calls
+        of your functions, also for measuring.
 
     Ctrl-C ends the run with the best point so far and ``status == "interrupted"``. An exception in your function ends it
-    and is raised as it is.
+    and is raised unchanged.
 
     >>> import numpy as np, standoff
     >>> r = standoff.solve(
@@ -282,7 +283,7 @@ def solve(
         raw = _played(core, x, y, chosen, progress)
         return finish(raw, (x.shape, y.shape), gradients=getattr(f, "_gradients", "exact"), warnings=noted(core, grad_error))
     if x0 is None or y0 is None:
-        raise TypeError("give x0 and y0, where to begin")
+        raise TypeError("x0 and y0 are missing: give the start")
     x, y = start_array(x0, "x0"), start_array(y0, "y0")
     game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y, resample)
     raw = _played(game.core, x, y, chosen, progress)
@@ -299,4 +300,4 @@ def _played(core: _core.Game, x: Array, y: Array, chosen: dict[str, Any], progre
 
 def refuse_beside_game(*given: Any) -> None:
     if any(g is not None for g in given):
-        raise TypeError("a Game brings its own sets and gradients; give functions instead to choose others")
+        raise TypeError("a Game has its own sets and gradients; give functions instead of a Game to choose others")

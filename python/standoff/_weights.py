@@ -1,4 +1,4 @@
-"""Safetensors files and dictionaries of tensors: PyTorch's in and out, without PyTorch."""
+"""Safetensors files and dictionaries of tensors with the names of PyTorch; PyTorch is not needed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from . import _core
 def as_tensors(state: Mapping[str, Any]) -> dict[str, NDArray[np.float32]]:
     """Contiguous float32 arrays by name, from arrays or from tensors of PyTorch."""
     if not isinstance(state, Mapping):
-        raise TypeError(f"a dictionary of arrays by name was wanted, got {type(state).__name__}")
+        raise TypeError(f"a dictionary of arrays by name is needed, got {type(state).__name__}")
     return {str(name): np.asarray(_plain(value), dtype=np.float32, order="C") for name, value in state.items()}
 
 
 def _plain(value: Any) -> Any:
-    detach = getattr(value, "detach", None)  # a tensor that wants gradients does not become an array by itself
+    detach = getattr(value, "detach", None)  # a tensor that requires gradients must be detached first
     return detach().cpu().numpy() if callable(detach) else value
 
 
@@ -40,5 +40,5 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray[np.float
 def save_safetensors(
     tensors: Mapping[str, Any], path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write arrays by name, as float32; the old file, if any, stays whole until the new one is."""
+    """Write arrays by name, as float32. An old file is replaced only when the new one is complete."""
     _core.tensors_save(Path(path), as_tensors(tensors), dict(metadata or {}))

@@ -1,4 +1,4 @@
-"""Certificates and verdicts of any point: nothing false is certified, and what a proof rests on is said."""
+"""Certificates and verdicts of any point: nothing false is certified, and results name the kind of their proof."""
 
 import math
 
@@ -197,7 +197,7 @@ def test_a_projection_that_is_not_exact_states_its_accuracy():
     def run(s, eps):
         return so.solve(lambda x, y: float((x - 2) @ (x - 2) - y @ y), [0.0], [0.0], s, BOX, **gradients, eps=eps)
 
-    with pytest.raises(ValueError, match="is none"):
+    with pytest.raises(ValueError, match="is wrong"):
         run(so.Projected(1, rough), 1e-2)
     stated = run(so.Projected(1, rough, accuracy=2e-5), 1e-2)
     assert stated.success

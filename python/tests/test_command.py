@@ -133,7 +133,7 @@ def test_a_robust_network_has_the_same_bits(standoff, root, tmp_path, method):
     tests, labels = images(root, "t10k", 40)
     np.testing.assert_array_equal(loaded.predict(tests), ours.predict(tests))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an attack of five steps is weak, and is said to be
+        warnings.simplefilter("ignore")  # on the weakness of an attack of five steps
         found = loaded.attack(tests, labels, 0.1, ["pgd5", "square20"], seed=2)
     said = json.loads(standoff("attack", tmp_path / "run/model.safetensors", "--data", root / "data/mnist", "--limit", 40,
                                "--eps", "0.1", "--attacks", "pgd5,square20", "--seed", 2, "--json"))["budgets"][0]  # fmt: skip

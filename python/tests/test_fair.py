@@ -86,7 +86,7 @@ def test_tables_bring_their_names():
         ({"model": "forest"}, "give 'logistic' or 'mlp'"),
         ({"method": "magic"}, "unknown method `magic`"),
         ({"max_iter": 0}, "max_iter = 0 is not allowed"),
-        ({"lam": -1.0}, "lambda = -1"),
+        ({"lam": -1.0}, "lambda is -1"),
         ({"batch_size": 7}, "multiple of 2"),
         ({"method": "cvar", "share": 2.0}, "share of samples"),
         ({"random_state": -3}, "random_state = -3"),

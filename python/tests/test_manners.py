@@ -45,7 +45,7 @@ def test_an_exception_arrives_intact(where, after):
             grad_x=failing("grad_x", lambda x, y: y), grad_y=failing("grad_y", lambda x, y: x),
         )  # fmt: skip
     assert caught.value is thrown
-    assert len(calls) == after + 1, "nobody's function is called after it raised"
+    assert len(calls) == after + 1, "no function is called after one raised"
     assert any(entry.name == "function" for entry in caught.traceback)
 
 
@@ -140,9 +140,9 @@ def test_the_lock_is_free_while_rust_computes():
     assert len(ticks) > 20
 
 
-def test_a_game_is_played_by_one_at_a_time():
+def test_a_game_is_used_by_one_run_at_a_time():
     game = so.zoo["kink"]
-    with pytest.raises(RuntimeError, match="being played"):
+    with pytest.raises(RuntimeError, match="in use by another run"):
         game.solve(callback=lambda record: game.solve())
     assert game.solve().success
 

@@ -40,26 +40,42 @@ def test_between_proof_and_attack_lies_the_truth(trained):
         warnings.simplefilter("ignore")  # so easy a network is sure of itself, and its gradients are small
         found = trained.attack(X, y, 0.1, ["pgd20", "apgd-ce20", "square50"])
     assert 0.5 < proven.accuracy <= found.accuracy <= found.natural_accuracy == 1.0
-    assert not (proven.certified & ~found.stands).any(), "no attack turns what is proven"
+    assert not (proven.certified & ~found.survives).any(), "no attack turns what is proven"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         chained = trained.attack(X, y, 0.1, ["pgd20", "apgd-ce20", "square50"], chain=True)
-    np.testing.assert_array_equal(chained.stands, found.stands)
+    np.testing.assert_array_equal(chained.survives, found.survives)
     assert chained.attacks[0]["tried"] == 60 - proven.certified.sum(), "what is proven is not tried"
     assert trained.certify(X, eps=0.1).accuracy == proven.accuracy, "without y the network's own answers are proven"
     np.testing.assert_array_equal(np.sign(proven.margins).max(axis=1) <= 0, proven.certified)
 
 
-def test_what_falls_has_fallen(trained):
+def test_broken_images_are_misclassified_and_inside_the_ball(trained):
     X, y = stripes(60, seed=6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = trained.attack(X, y, 0.9, ["pgd20"])
-    fallen = found.fallen_to != None  # noqa: E711
-    assert fallen.any() and found.images.shape == X.shape and found.attacks[0]["name"] == "pgd20"
-    assert (trained.predict(found.images)[fallen] != y[fallen]).all()
+    broken = found.broken_by != None  # noqa: E711
+    assert broken.any() and found.images.shape == X.shape and found.attacks[0]["name"] == "pgd20"
+    assert (trained.predict(found.images)[broken] != y[broken]).all()
     assert np.abs(found.images - X).max() <= 0.9 + 1e-6 and found.images.min() >= 0 and found.images.max() <= 1
-    assert found.accuracy == 1 - fallen.mean() == found.attacks[0]["accuracy"]
+    assert found.accuracy == 1 - broken.mean() == found.attacks[0]["accuracy"]
+
+
+def test_the_names_of_version_0_1_work_with_a_warning(trained):
+    X, y = stripes(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = trained.attack(X, y, 0.1, ["pgd5"])
+    for old, new in [("stands", "survives"), ("fallen_to", "broken_by")]:
+        with pytest.warns(FutureWarning, match=f"`{old}` is now `{new}`"):
+            np.testing.assert_array_equal(found[old], found[new])
+        with pytest.warns(FutureWarning):
+            np.testing.assert_array_equal(getattr(found, old), found[new])
+    with pytest.warns(FutureWarning, match="`broken`"):
+        assert found.attacks[0]["fallen"] == found.attacks[0]["broken"]
+    with pytest.raises(AttributeError):
+        found.nothing
 
 
 def test_the_published_protocol(trained):

@@ -1,15 +1,15 @@
-//! How the command ends, as the shell sees it.
+//! Exit codes.
 
 use std::process::ExitCode;
 
 use crate::interrupt;
 
-/// How the command ends, as the shell sees it.
+/// The end of the command, with its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Converged, verified, or simply done.
     Done,
-    /// Ended without converging, or not verified.
+    /// Not converged, or not verified.
     Unmet,
     /// Bad input or usage, or a file that cannot be read or written.
     Error,

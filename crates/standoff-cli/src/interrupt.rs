@@ -37,8 +37,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Whether this process ignores SIGHUP, as `nohup` asks it to, from what Linux says about it. Elsewhere this is not known, and the
-/// signal is left alone.
+/// True if this process ignores SIGHUP, as under `nohup`. Only Linux provides this; elsewhere the signal is not handled.
 #[cfg(unix)]
 fn ignores_hangup() -> Option<bool> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

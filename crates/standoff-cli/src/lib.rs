@@ -1,7 +1,7 @@
 //! The command `standoff`, as a library: `main` -> [`run`] -> one file per command.
 //!
-//! Results go to stdout, everything else to stderr. The exit code is 0 when the command did what it was asked, 1 when it
-//! ended without (not converged, not verified), 2 on an error, and 130, 143 or 129 when interrupted.
+//! Results go to stdout, everything else to stderr. The exit code is 0 on success, 1 if the result is not converged or not
+//! verified, 2 on an error, and 130, 143 or 129 when interrupted.
 
 mod data;
 mod fair;
@@ -11,7 +11,6 @@ mod parse;
 mod point;
 mod proof_file;
 mod source;
-mod system;
 
 mod attack;
 mod commands;
@@ -53,7 +52,7 @@ back a point with a certificate: proven bounds on how much either player could s
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done: converged, or verified
-  1    ended without: not converged, or not verified
+  1    no success: not converged, or not verified
   2    error: bad input or usage
   130  interrupted (Ctrl-C), the best point so far was printed, or the training saved
   143  the same, by SIGTERM
@@ -64,7 +63,7 @@ Exit codes:
 #[command(name = "standoff", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXIT_CODES)]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
 pub struct Cli {
-    /// Print results only: no notes, no warnings, no live line
+    /// Print results only: no notes, no warnings, no progress
     #[arg(short, long, global = true, display_order = 100)]
     quiet: bool,
 

@@ -8,7 +8,7 @@ use standoff::Point;
 
 use crate::files;
 use crate::layout::Layout;
-use crate::source::Source;
+use crate::source::GameSource;
 use standoff_train::document;
 
 /// A result file, read but not believed.
@@ -39,7 +39,7 @@ impl PointFile {
     }
 
     /// Standard input can be read once.
-    pub(crate) fn refuse_shared_stdin(game: &Source, path: &Path) -> Result<()> {
+    pub(crate) fn refuse_shared_stdin(game: &GameSource, path: &Path) -> Result<()> {
         if game.is_stdin() && path == Path::new("-") {
             bail!("the game and the point cannot both come from standard input");
         }

@@ -1,4 +1,4 @@
-//! Where a game comes from: a file, standard input, or the zoo.
+//! Loads a game from a file, from standard input, or from the zoo.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,16 +14,16 @@ use crate::files;
 use crate::layout::{Layout, Slot};
 use crate::proof_file::GameFiles;
 
-/// What the user wrote in place of `GAME`.
+/// The argument `GAME`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Source {
+pub(crate) enum GameSource {
     /// A game file, or `-` for standard input.
     File(PathBuf),
     /// `zoo:NAME`.
     Zoo(String),
 }
 
-impl Source {
+impl GameSource {
     /// Anything that does not start with `zoo:` is a path.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Ok(match text.strip_prefix("zoo:") {
@@ -32,7 +32,7 @@ impl Source {
         })
     }
 
-    /// Whether this reads standard input.
+    /// True if this reads standard input.
     pub(crate) fn is_stdin(&self) -> bool {
         matches!(self, Self::File(path) if path == Path::new("-"))
     }
@@ -62,16 +62,16 @@ impl Source {
     }
 }
 
-/// What a game is loaded for.
+/// Options for loading a game.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Use {
-    /// How many threads it may run on: 0 for all.
+    /// Number of threads; 0 for all.
     pub threads: usize,
-    /// Whether the bytes of its files are kept: a proof file holds them.
+    /// Keep the bytes of its files, for a proof file.
     pub keeps_files: bool,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for GameSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zoo(name) => write!(f, "zoo:{name}"),
@@ -90,14 +90,14 @@ pub(crate) struct Loaded {
     pub layout: Layout,
     /// Its constants, where they are known.
     pub constants: Option<Constants>,
-    /// What the user should know about it.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// The files it was read from, the data files only if they are kept; nothing for a game of the zoo.
     pub files: Option<GameFiles>,
 }
 
 impl Loaded {
-    /// What is sampled around the start says nothing when f is not even finite there.
+    /// Refuses a game whose value is not finite at the start: samples around it would be meaningless.
     pub(crate) fn require_finite_start(&mut self) -> Result<(), Error> {
         let Point { mut x, mut y } = self.start.clone();
         self.game.x_set().project(&mut x);

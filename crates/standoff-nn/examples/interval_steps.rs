@@ -7,7 +7,7 @@ use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Point, Training};
 use standoff_nn::Ramp;
-use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
+use standoff_nn::attack::{LabelledImages, Protocol, Run, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::ImageSet;
 use standoff_nn::data::{Batching, Dataset, Order};
@@ -114,8 +114,8 @@ fn main() -> Result<()> {
 /// Compares the standard ensemble of attacks with the proof, image by image.
 fn attack(engine: &Engine, images: &[f32], labels: &[u16], eps: f32) -> Result<()> {
     let proof = certify(engine, images, labels, Region::image(eps))?;
-    let victims = Victims { images, labels };
-    let found = ensemble(engine, victims, &Protocol::standard(f64::from(eps)), &Run::new(1))?;
+    let labelled = LabelledImages { images, labels };
+    let found = ensemble(engine, labelled, &Protocol::standard(f64::from(eps)), &Run::new(1))?;
     let broken = (0..labels.len()).filter(|&i| proof.certified[i] && !found.stands(i)).count();
     let (n, right, left, proven) = (labels.len(), found.correct(), found.left(), proof.count());
     println!("at {eps}, of {n}: {right} right, {left} under the ensemble, {proven} proven, {broken} of these broken");

@@ -1,20 +1,20 @@
-//! What can be wrong with a model, its weights or its data. Every message says what was got and what was wanted.
+//! Errors of models, weights and data. Every message names the given and the expected value.
 
-/// Bad input, found before anything is computed, or a number that is not finite, found while computing.
+/// Invalid input, detected before anything is computed, or a number that is not finite, detected while computing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A layer that does not fit where it stands.
+    /// A layer that does not fit its input.
     #[error("layer {index} ({layer}): {why}")]
     Layer {
         /// Its place, from 1.
         index: usize,
         /// The layer as written.
         layer: String,
-        /// What does not fit.
+        /// The reason.
         why: String,
     },
-    /// A model that is wrong as a whole.
+    /// An invalid model.
     #[error("model: {0}")]
     Model(String),
     /// A tensor of a weights file that is missing, unknown or of the wrong shape.
@@ -23,12 +23,12 @@ pub enum Error {
     /// A data file that cannot be used.
     #[error("`{file}`: {why}")]
     Data {
-        /// The file, as it was named.
+        /// The file name that was given.
         file: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// Arguments that do not belong together.
+    /// Arguments that do not fit together.
     #[error("{0}")]
     Mismatch(String),
     /// A number that is not finite, and where it appeared first.

@@ -1,4 +1,4 @@
-//! Reading the files that a user names: regular files of at most so many bytes. Devices, sockets and named pipes are refused before
+//! Reading the files that a user names: regular files up to a size limit. Devices, sockets and named pipes are refused before
 //! they are opened, because opening a pipe may wait forever and reading a device may never end.
 
 use std::fs::{self, File, Metadata};
@@ -8,14 +8,14 @@ use std::path::Path;
 /// The largest data file, or file of weights.
 pub const MAX_DATA: u64 = 4 << 30;
 
-/// How much of a file is looked at before the rest is read.
+/// Number of bytes that are checked before the rest of a file is read.
 const HEAD: u64 = 1 << 16;
 
 /// The largest header that the safetensors format allows.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// Opens a file. The error of what is no regular file has the kind `InvalidInput` and a text that follows the file's name, as that of a
-/// file beyond its limit has, with the kind `FileTooLarge`.
+/// Opens a regular file. Other files give an error of the kind `InvalidInput`, and files above the limit one of the kind
+/// `FileTooLarge`. The text of both follows the name of the file.
 pub fn open(path: &Path) -> io::Result<File> {
     if let Some(what) = special(path, &fs::metadata(path)?) {
         return Err(refusal(format!("is {what}, a file was expected")));
@@ -28,7 +28,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_if(path, limit, |_| Ok(()))
 }
 
-/// The bytes of a safetensors file; a large file without the beginning of one is not read.
+/// The bytes of a safetensors file. A large file without a safetensors header is not read.
 pub fn read_tensors(path: &Path) -> io::Result<Vec<u8>> {
     read_if(path, MAX_DATA, |head| {
         let length = head.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -37,7 +37,7 @@ pub fn read_tensors(path: &Path) -> io::Result<Vec<u8>> {
     })
 }
 
-/// The bytes of a file of numbers, `.npy` or text; a large file that is neither is not read.
+/// The bytes of a file of numbers, `.npy` or text. A large file that is neither is not read.
 pub fn read_numbers(path: &Path) -> io::Result<Vec<u8>> {
     read_if(path, MAX_DATA, is_numbers)
 }
@@ -55,7 +55,7 @@ fn is_numbers(head: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A source up to a length.
+/// A reader with a size limit.
 struct Limited<R> {
     source: R,
     left: u64,
@@ -74,7 +74,7 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-/// The bytes of a file. One with more than 64 kB is read only if its beginning passes the check, whose error follows the file's name.
+/// The bytes of a file. A file of 64 kB or more is read only if its first 64 kB pass the check, whose error follows the name of the file.
 fn read_if(path: &Path, limit: u64, check: impl Fn(&[u8]) -> Result<(), String>) -> io::Result<Vec<u8>> {
     let (mut bytes, file) = open_if(path, limit, check)?;
     if bytes.len() as u64 == HEAD {
@@ -83,7 +83,7 @@ fn read_if(path: &Path, limit: u64, check: impl Fn(&[u8]) -> Result<(), String>)
     if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
 }
 
-/// The first 64 kB of a file, which pass the check if there are as many, and the file after them.
+/// The first 64 kB of a file, checked if there are as many, and the file positioned after them.
 fn open_if(path: &Path, limit: u64, check: impl Fn(&[u8]) -> Result<(), String>) -> io::Result<(Vec<u8>, File)> {
     let mut file = open(path)?;
     if file.metadata().is_ok_and(|m| m.len() > limit) {
@@ -105,7 +105,7 @@ fn refusal(why: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, why)
 }
 
-/// The kind of a path that is no regular file. A pipe that the shell made, as `<(command)`, has a writer and may be read.
+/// The kind of a path that is not a regular file. Pipes that the shell makes, as `<(command)`, have a writer and may be read.
 fn special(path: &Path, metadata: &Metadata) -> Option<&'static str> {
     if metadata.is_dir() {
         return Some("a folder");
@@ -156,7 +156,7 @@ mod tests {
             assert_eq!(read(&path, HEAD + 1).unwrap().len() as u64, size);
         }
         assert_eq!(read(&path, HEAD).unwrap_err().to_string(), "is larger than 0 MB");
-        // Two thousand gigabytes on paper; nothing of it is read.
+        // A sparse file of two terabytes, of which nothing is read.
         file.set_len(2 << 40).unwrap();
         assert_eq!(read(&path, MAX_DATA).unwrap_err().to_string(), "is larger than 4096 MB");
         file.set_len(3 << 30).unwrap();

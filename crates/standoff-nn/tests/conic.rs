@@ -15,8 +15,8 @@ const IMAGES: usize = 200;
 const FEATURES: usize = 20;
 const CLASSES: usize = 3;
 
-/// The first T-shirts, pullovers and shirts of the bundled images, as the means of 4 x 5 blocks, standardised. They cannot be told
-/// apart without error by a linear classifier, so the game has a solution.
+/// The first T-shirts, pullovers and shirts of the bundled images, as the means of 4 x 5 blocks, standardised. No linear
+/// classifier separates them, so the game has a solution.
 fn blocks() -> Table {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/fashion-tops");
     let file = |name: &str| data.join(format!("t10k-{name}-ubyte.gz"));
@@ -135,7 +135,7 @@ fn the_logistic_game_has_the_value_that_a_conic_solver_finds() {
     let table = blocks();
     let (value, weights) = by_cones(&table);
     assert!((worst_loss(&table, &weights) - value).abs() < 1e-6, "the cones say something else than the losses");
-    assert!(value > 0.1, "{value}: these images are no test, they can be told apart");
+    assert!(value > 0.1, "{value}: these images are separable and test nothing");
 
     let data = Arc::new(Dataset::table(&table).expect("groups"));
     let model = Model::preset("logistic", data.input(), CLASSES).expect("a model");
@@ -145,6 +145,6 @@ fn the_logistic_game_has_the_value_that_a_conic_solver_finds() {
     let found = solve(&mut game, &start, &settings).expect("a solution");
     let ours = worst_loss(&table, &found.point.x.iter().map(|v| f64::from(*v)).collect::<Vec<_>>());
     assert!((ours - value).abs() < 1e-4, "solved {ours}, by cones {value}, {:?}", found.reason);
-    // Nobody does better than the solution, and rounding aside neither do the weights of the groups.
+    // No point is better than the solution, and, rounding aside, no weights of the groups are.
     assert!(ours > value - 1e-6 && (found.value - ours).abs() < 1e-5, "{} {ours} {value}", found.value);
 }

@@ -24,7 +24,7 @@ fn networks() -> Vec<Model> {
     ]
 }
 
-/// How the weights of a network are drawn.
+/// The distribution of the weights of a network.
 #[derive(Debug, Clone, Copy)]
 enum Weights {
     /// Of a size that keeps activations near 1.

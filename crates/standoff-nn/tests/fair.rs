@@ -1,4 +1,4 @@
-//! The game of groups: what its shortcuts may not change.
+//! The game of groups: its shortcuts change no bits.
 
 use standoff::{Game, Need};
 use standoff_nn::data::{Batching, Dataset, Order};

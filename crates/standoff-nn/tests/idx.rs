@@ -98,7 +98,7 @@ fn a_truncated_file_is_refused_wherever_it_ends() {
         assert!(message.starts_with("`pictures`: is truncated"), "{end}: {message}");
     }
     assert!(refusal(&images[..20], &*labels).ends_with("its header promises 4 x 2 x 3 = 24 bytes, 4 are there"));
-    // Less than two bytes cannot be told from a plain file.
+    // A file of fewer than two bytes is read as a plain file.
     for end in 0..packed.len() {
         let message = refusal(&packed[..end], &*labels);
         assert!(message.starts_with("`pictures`: is truncated"), "{end}: {message}");

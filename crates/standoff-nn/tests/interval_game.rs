@@ -7,7 +7,7 @@ use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Need, Point, Training};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
-use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
+use standoff_nn::attack::{LabelledImages, Protocol, Run, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::{Batching, Dataset, Order};
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
@@ -116,7 +116,7 @@ fn measuring_is_on_all_its_images_at_the_end_of_the_ramp() {
     assert!(game.measure(&x[1..]).is_err());
 }
 
-/// Trains for a while and hands back the parameters.
+/// The parameters after some steps of training.
 fn trained(model: &Model, data: &Arc<Dataset>, steps: u64, threads: usize) -> Vec<f32> {
     let ramp = Ramp { start: steps / 10, steps: steps / 2 };
     let options = IntervalOptions::image(0.25, ramp, SEEDED);
@@ -176,8 +176,8 @@ fn the_standard_ensemble_breaks_nothing_that_is_certified() {
     // From where nearly all are certified to where hardly any is.
     for eps in [0.2_f32, 0.28, 0.32, 0.36] {
         let proof = certify(&engine, &images, &labels, Region::image(eps)).expect("bounds");
-        let victims = Victims { images: &images, labels: &labels };
-        let found = ensemble(&engine, victims, &Protocol::standard(f64::from(eps)), &Run::new(3)).expect("finite");
+        let labelled = LabelledImages { images: &images, labels: &labels };
+        let found = ensemble(&engine, labelled, &Protocol::standard(f64::from(eps)), &Run::new(3)).expect("finite");
         for i in 0..60 {
             assert!(!proof.certified[i] || found.stands(i), "eps {eps}: certified sample {i} falls");
             let worst = (0..3).filter(|&j| j != usize::from(labels[i])).map(|j| proof.margins[i * 3 + j]);
@@ -198,7 +198,7 @@ fn threads_do_not_change_a_bit_of_training() {
 }
 
 #[test]
-fn what_cannot_be_trained_is_refused_and_what_is_not_finite_is_told() {
+fn invalid_options_are_refused_and_numbers_that_are_not_finite_are_reported() {
     let data = labelled(30, &mut Stream::new(57));
     let (model, fine) = (small(), IntervalOptions::image(0.1, Ramp::NONE, SEEDED));
     let refused = |options: IntervalOptions| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use standoff_nn::data::{Kind, Preprocessing, Sheet, TableData, TableOptions};
+use standoff_nn::data::{ColumnKind, Preprocessing, Sheet, TableData, TableOptions};
 
 const SMALL: &str = "age,sex,income\n20,F,low\n30,M,high\n40,F,low\n50,M,high\n60,F,high\n?,M,low\n";
 
@@ -38,7 +38,7 @@ fn numbers_are_standardised_and_words_become_one_feature_each() {
     );
     // Mean 40, variance 200; the missing age becomes the mean.
     let d = 200f64.sqrt();
-    assert_eq!(data.preprocessing.columns[0].kind, Kind::Numeric { mean: 40.0, deviation: d, missing: 40.0 });
+    assert_eq!(data.preprocessing.columns[0].kind, ColumnKind::Numeric { mean: 40.0, deviation: d, missing: 40.0 });
     assert_eq!(data.train.row(0), [(-20.0 / d) as f32, 1.0, 0.0]);
     assert_eq!(data.train.row(5), [0.0, 0.0, 1.0]);
     // Groups by label, unless told otherwise.
@@ -83,7 +83,7 @@ fn a_mixed_file_is_divided_by_group_and_class_and_learnt_from_its_training_part_
     // Standardised on the training part: mean 0 and variance 1 there, and the numbers of the other parts leave it alone.
     let column: Vec<f64> = (0..data.train.len()).map(|i| f64::from(data.train.row(i)[0])).collect();
     assert!((column.iter().sum::<f64>() / column.len() as f64).abs() < 1e-6);
-    let Kind::Numeric { mean, .. } = data.preprocessing.columns[0].kind else { panic!("age is a number") };
+    let ColumnKind::Numeric { mean, .. } = data.preprocessing.columns[0].kind else { panic!("age is a number") };
     let ages = data.split.train.iter().filter_map(|row| sheet.cell(*row, 0).parse::<f64>().ok());
     let (sum, n) = ages.fold((0.0, 0.0), |(sum, n), age| (sum + age, n + 1.0));
     assert!((mean - sum / n).abs() < 1e-9, "{mean}");
@@ -162,7 +162,7 @@ fn files_are_read_as_people_write_them() {
     }
     let comma = sheet("x;y\n1,5;a\n2,5;b\n3,5;a\n");
     let learnt = TableData::new(&comma, &all("y")).expect("decimal commas");
-    assert!(matches!(learnt.preprocessing.columns[0].kind, Kind::Numeric { mean: 2.5, .. }));
+    assert!(matches!(learnt.preprocessing.columns[0].kind, ColumnKind::Numeric { mean: 2.5, .. }));
     // Without a header columns are numbered, and one that numbers the rows is left out.
     let bare = sheet("1,39,State-gov,<=50K\n2,50,Private,>50K\n3,38,Private,<=50K\n");
     assert_eq!(bare.columns(), ["c1", "c2", "c3", "c4"]);
@@ -283,7 +283,7 @@ fn what_is_probably_not_meant_is_said() {
         [
             "column `y`: `1` and `1.0` are taken for two different values",
             "column `g`: `A` and `a` are taken for two different values",
-            "column `x` is taken for words: `$1,000` is not a plain number; write numbers alone to learn from them",
+            "column `x` is read as words: `$1,000` is not a plain number; write plain numbers to use it as a number",
         ]
     );
     assert!(warnings("x,g,y\n1,a,0\n2,b,1\n3 %,a,1\nlow,b,0\n", "y").is_empty());
@@ -293,7 +293,7 @@ fn what_is_probably_not_meant_is_said() {
 fn edited_preprocessing_is_checked() {
     let good = TableData::new(&sheet(SMALL), &all("income")).expect("a table").preprocessing;
     let mut bad = good.clone();
-    bad.columns[0].kind = Kind::Numeric { mean: 0.0, deviation: 0.0, missing: 0.0 };
+    bad.columns[0].kind = ColumnKind::Numeric { mean: 0.0, deviation: 0.0, missing: 0.0 };
     assert!(bad.check().expect_err("a refusal").to_string().contains("column `age`"));
     assert!(Preprocessing { columns: Vec::new(), ..good.clone() }.check().is_err());
     assert!(Preprocessing { classes: Vec::new(), ..good }.check().is_err());

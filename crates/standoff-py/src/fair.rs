@@ -1,25 +1,26 @@
-//! Fair classification: arrays in, a trained network and its certificate out.
+//! Fair classification: arrays in, a trained network, its losses and its certificate out.
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff_nn::Shape;
 use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
+use standoff_nn::{Shape, Weights};
+use standoff_train::data::ARRAYS;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::lambda::Lambda;
 use standoff_train::fair::results::RunResult;
 use standoff_train::fair::task::{FairData, FairTask};
-use standoff_train::fair::train::{FairMetrics, Spec, fit};
-use standoff_train::training::Finished;
+use standoff_train::fair::train::{Spec, fit};
+use standoff_train::training::runs::{Load, run_all};
 
-use crate::progress::{refuse, stopped, train};
-use crate::result::bounds;
+use crate::progress::{Observed, observe, refuse, stopped, train_error};
+use crate::run_folder::FolderOptions;
 
-/// What a training is told; Python has checked names and types.
+/// Options of a training; Python has checked names and types.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Options {
+pub(crate) struct FairOptions {
     model: String,
     method: String,
     lam: f64,
@@ -30,17 +31,21 @@ pub(crate) struct Options {
     batch: usize,
     seed: u64,
     threads: usize,
-    classes: usize,
-    groups: usize,
-    tell: Option<Py<PyAny>>,
+    classes: Vec<String>,
+    groups: Vec<String>,
+    /// The encoding of the features, as a saved model has it.
+    preprocessing: String,
+    folder: Option<FolderOptions>,
+    progress: Option<Py<PyAny>>,
 }
 
-impl Options {
-    /// The description of the training; what Python does not name is as `standoff fair` has it by default.
+impl FairOptions {
+    /// The description of the training; options that Python does not have keep the defaults of `standoff fair`.
     fn config(&self) -> PyResult<FairConfig> {
-        Ok(FairConfig {
+        let config = FairConfig {
+            data: ARRAYS.to_owned(),
             model: self.model.clone(),
-            outputs: self.classes,
+            outputs: self.classes.len(),
             biases: "zero".to_owned(),
             methods: vec![FairMethod::named(&self.method).map_err(refuse)?],
             lambda: Lambda::Given(self.lam),
@@ -52,55 +57,110 @@ impl Options {
             seeds: 1,
             seed: self.seed,
             ..FairConfig::default()
-        })
+        };
+        config.check().map_err(train_error)?;
+        Ok(config)
+    }
+
+    fn task(&self, config: &FairConfig, train: Dataset, test: Option<Dataset>) -> PyResult<FairTask> {
+        let data = FairData {
+            train,
+            test,
+            validation: None,
+            groups: self.groups.clone(),
+            classes: self.classes.clone(),
+            preprocessing: Some(serde_json::from_str(&self.preprocessing).map_err(refuse)?),
+            warnings: Vec::new(),
+        };
+        let task = FairTask::new(config, data).map_err(train_error)?;
+        task.check(config).map_err(train_error)?;
+        Ok(task)
     }
 }
 
-/// Trains, and measures on all the data. The training keeps a copy of the features: Python may change its own meanwhile.
-#[pyfunction]
-pub(crate) fn fair_train<'py>(
-    py: Python<'py>,
+/// Rows with their labels and groups.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct FairRows<'py> {
     x: PyReadonlyArray2<'py, f32>,
     labels: PyReadonlyArray1<'py, u16>,
     groups: PyReadonlyArray1<'py, u16>,
-    options: Options,
+}
+
+impl FairRows<'_> {
+    /// A copy: Python may change its arrays during training.
+    fn copy(&self, groups: usize) -> PyResult<Dataset> {
+        let (input, features) = (Shape::vector(self.x.shape()[1]), self.x.as_slice()?.to_vec());
+        let labels = self.labels.as_slice()?.to_vec();
+        let data = Dataset::floats(features, input, labels).map_err(refuse)?;
+        data.grouped(self.groups.as_slice()?, groups).map_err(refuse)
+    }
+}
+
+/// Trains, in memory or in a run folder, and measures on all the data.
+#[pyfunction]
+pub(crate) fn fair_train<'py>(
+    py: Python<'py>,
+    train: FairRows<'py>,
+    test: Option<FairRows<'py>>,
+    options: FairOptions,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (input, features) = (Shape::vector(x.shape()[1]), x.as_slice()?.to_vec());
-    let labels = labels.as_slice()?.to_vec();
-    let data = Dataset::floats(features, input, labels).map_err(refuse)?;
-    let data = data.grouped(groups.as_slice()?, options.groups).map_err(refuse)?;
-    let (network, trained) = py.detach(|| fitted(data, &options))?;
-    let Finished { weights, metrics, .. } = trained;
+    let groups = options.groups.len();
+    let (train, test) = (train.copy(groups)?, test.map(|rows| rows.copy(groups)).transpose()?);
+    let trained = py.detach(|| trained(train, test, &options))?;
+    let Observed { outcome: (weights, result), warnings } = trained;
     let all = PyDict::new(py);
-    all.set_item("network", network)?;
+    all.set_item("network", weights.model.to_toml())?;
     all.set_item("parameters", PyArray1::from_vec(py, weights.parameters))?;
-    all.set_item("group_weights", PyArray1::from_vec(py, metrics.weights))?;
-    all.set_item("group_losses", PyArray1::from_vec(py, metrics.losses))?;
-    all.set_item("value", metrics.value)?;
-    all.set_item("gap", bounds(&metrics.certificate))?;
-    all.set_item("steps", metrics.step)?;
+    all.set_item("group_weights", PyArray1::from_vec(py, result.weights))?;
+    all.set_item("group_losses", PyArray1::from_vec(py, result.train_losses))?;
+    all.set_item("value", result.value)?;
+    all.set_item("gap", (result.x_gap, result.y_gap))?;
+    all.set_item("steps", result.steps)?;
+    let test = result.test.iter().map(|score| (score.correct, score.total)).collect::<Vec<_>>();
+    all.set_item("test", test)?;
+    all.set_item("warnings", warnings)?;
     Ok(all)
 }
 
-/// The description of the network, and what training leaves.
-fn fitted(train_part: Dataset, options: &Options) -> PyResult<(String, Finished<FairMetrics, RunResult>)> {
+/// The network and the result of its run.
+fn trained(train: Dataset, test: Option<Dataset>, options: &FairOptions) -> PyResult<Observed<(Weights, RunResult)>> {
     let config = options.config()?;
-    let numbered = |n: usize| (0..n).map(|i| i.to_string()).collect();
-    let data = FairData {
-        train: train_part,
-        test: None,
-        validation: None,
-        groups: numbered(options.groups),
-        classes: numbered(options.classes),
-        preprocessing: None,
-        warnings: Vec::new(),
+    let task = options.task(&config, train, test)?;
+    let run = match &options.folder {
+        None => in_memory(&task, &config, options)?,
+        Some(folder) => in_folder(task, config, folder, options)?,
     };
-    let task = FairTask::new(&config, data).map_err(|error| refuse(error.full()))?;
-    let spec = Spec { method: config.methods[0], lambda: options.lam, seed: options.seed };
-    let run =
-        train(config.steps(), options.tell.as_ref(), |control| fit(&task, &config, &spec, options.threads, control))?;
-    if !run.metrics.value.is_finite() {
-        return Err(stopped(run.metrics.step, None));
+    let (_, result) = &run.outcome;
+    if !result.value.is_finite() {
+        return Err(stopped(result.steps, None));
     }
-    Ok((task.model.to_toml(), run))
+    Ok(run)
+}
+
+fn in_memory(task: &FairTask, config: &FairConfig, options: &FairOptions) -> PyResult<Observed<(Weights, RunResult)>> {
+    let specs = Spec::all(config, &config.sweep());
+    let load = Load { runs: 1, steps: config.steps(), threads: 1 };
+    observe(options.progress.as_ref(), None, |control, observer| {
+        let done = run_all(load, control, observer, |_, _| fit(task, config, &specs[0], options.threads, control))?;
+        Ok(done.and_then(|mut runs| runs.pop()).map(|run| (run.weights, run.outcome)))
+    })
+}
+
+fn in_folder(
+    task: FairTask,
+    config: FairConfig,
+    folder: &FolderOptions,
+    options: &FairOptions,
+) -> PyResult<Observed<(Weights, RunResult)>> {
+    let mut experiment = folder.open(config, task)?;
+    experiment.threads = options.threads;
+    let specs = experiment.specs();
+    let run = observe(options.progress.as_ref(), Some(folder.save_every()?), |control, observer| {
+        let Some(done) = experiment.train(&specs, control, observer)? else { return Ok(None) };
+        let results = experiment.conclude(&specs, done)?;
+        let weights = Weights::load(&folder.path.join(specs[0].folder()).join("model.safetensors"))?;
+        Ok(results.runs.into_iter().next().map(|result| (weights, result)))
+    });
+    run.map(|run| run.with_notes(experiment.notes))
 }

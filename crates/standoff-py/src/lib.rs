@@ -8,6 +8,7 @@
 mod certify;
 mod custom;
 mod data;
+mod evaluate;
 mod fair;
 mod functions;
 mod game;
@@ -20,6 +21,7 @@ mod progress;
 mod race;
 mod result;
 mod robust;
+mod run_folder;
 mod sets;
 mod slot;
 mod watch;
@@ -63,8 +65,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<game::PyGame>()?;
     module.add_function(wrap_pyfunction!(fair::fair_train, module)?)?;
     module.add_function(wrap_pyfunction!(robust::robust_train, module)?)?;
-    module.add_function(wrap_pyfunction!(robust::robust_attack, module)?)?;
-    module.add_function(wrap_pyfunction!(robust::robust_certify, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::certify_images, module)?)?;
+    module.add_function(wrap_pyfunction!(run_folder::run_describe, module)?)?;
     module.add_function(wrap_pyfunction!(network::network_logits, module)?)?;
     module.add_function(wrap_pyfunction!(network::network_preset, module)?)?;
     module.add_function(wrap_pyfunction!(network::network_ends, module)?)?;

@@ -39,7 +39,7 @@ pub(crate) struct RaceRequest {
     noise: f64,
     seed: u64,
     threads: usize,
-    tell: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
 }
 
 /// Runs a race; Ctrl-C ends it and raises.
@@ -111,7 +111,7 @@ fn run(
     let results: Mutex<Vec<Option<Result<TrialResult, Error>>>> = Mutex::new(trials.iter().map(|_| None).collect());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut poll = SignalPoll::new(request.tell.as_ref());
+    let mut poll = SignalPoll::new(request.progress.as_ref());
     let mut ended = Ok(());
     std::thread::scope(|scope| {
         let work = || loop {

@@ -1,7 +1,8 @@
 //! JSON documents: each begins with its format and version, and a renamed field keeps its old name for one version.
 
-use crate::error::{Result, refuse};
 use serde_json::{Map, Value, json};
+
+use crate::error::{Result, refuse};
 
 /// A kind of JSON document, as its first two fields `format` and `version` name it.
 ///
@@ -44,7 +45,9 @@ pub const LQR: DocumentFormat = first("standoff-lqr");
 pub const DATASETS: DocumentFormat = first("standoff-datasets");
 /// Result of `standoff fair --json`, and `results.json` of its run folder.
 pub const FAIR: DocumentFormat = first("standoff-fair");
-/// Result of `standoff robust --json`, and `result.json` of its run folder.
+/// `result.json` of one run of `standoff fair`.
+pub const FAIR_RUN: DocumentFormat = first("standoff-fair-run");
+/// Result of `standoff robust --json`, and `results.json` of its run folder.
 pub const ROBUST: DocumentFormat = first("standoff-robust");
 /// Result of `standoff attack --json`, and `results.json` of its folder.
 pub const ATTACK: DocumentFormat = first("standoff-attack");
@@ -67,7 +70,7 @@ impl DocumentFormat {
         all.insert("version".to_owned(), json!(self.version));
         match document {
             Value::Object(fields) => {
-                all.extend(fields.into_iter().filter(|(key, _)| key != "format" && key != "version"))
+                all.extend(fields.into_iter().filter(|(key, _)| key != "format" && key != "version"));
             }
             other => drop(all.insert("content".to_owned(), other)),
         }
@@ -112,14 +115,21 @@ pub fn keep_old_name(document: &mut Value, new: &str, old: &str) {
     }
 }
 
-/// Reads a renamed field: under its new name, or else under its old one.
+/// Gives a renamed field its `new` name before the document is read: the field may have either name, or both.
+///
+/// `#[serde(alias)]` does not replace this: it refuses a document that has both names.
 ///
 /// ```
-/// let old_file = serde_json::json!({ "lanes": 3 });
-/// assert_eq!(standoff_train::document::either_name(&old_file, "trials", "lanes").unwrap(), 3);
+/// let mut old_file = serde_json::json!({ "lanes": 3 });
+/// standoff_train::document::use_new_name(&mut old_file, "trials", "lanes");
+/// assert_eq!(old_file, serde_json::json!({ "trials": 3 }));
 /// ```
-pub fn either_name<'a>(document: &'a Value, new: &str, old: &str) -> Option<&'a Value> {
-    document.get(new).or_else(|| document.get(old))
+pub fn use_new_name(document: &mut Value, new: &str, old: &str) {
+    if let Some(fields) = document.as_object_mut()
+        && let Some(value) = fields.remove(old)
+    {
+        fields.entry(new).or_insert(value);
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Reading what the user names: bounded, and with errors that say what to do.
+//! Reading and writing files: limited in size, with errors that say what to do.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use crate::error::{Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::input;
 use standoff_nn::model::weights::write_atomically;
+
+use crate::error::{Error, Result, error, refuse};
 
 /// The largest result file.
 pub const MAX_TEXT: u64 = 64 << 20;
@@ -85,7 +86,7 @@ pub fn unread(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Everything a source has, unless that is more than `limit` bytes.
+/// All bytes of a source, which may have at most `limit`.
 fn drain(source: impl Read, shown: &str, limit: u64, hint: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source
@@ -98,7 +99,7 @@ fn drain(source: impl Read, shown: &str, limit: u64, hint: &str) -> Result<Vec<u
     Ok(bytes)
 }
 
-/// Fails if the file cannot be written: better before hours of work than after. Leaves no empty file behind.
+/// Fails if the file cannot be written, so that long work is not lost. Leaves no empty file.
 pub fn writable(path: &Path) -> Result<()> {
     let is_new = !path.exists();
     let opened = File::options().append(true).create(true).open(path);
@@ -110,7 +111,7 @@ pub fn writable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether two paths lead to the same file or folder.
+/// True if two paths lead to the same file or folder.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
@@ -126,7 +127,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// A field of a CSV file: quoted when it must be. Spreadsheets take text that begins with `=`, `+`, `-` or `@` for a formula, so it gets
-/// an apostrophe before it; numbers stay as they are.
+/// an apostrophe before it; numbers are not changed.
 pub fn field(text: &str) -> String {
     let formula = text.trim_start().starts_with(['=', '+', '-', '@']) && text.trim().parse::<f64>().is_err();
     let guard = if formula { "'" } else { "" };
@@ -137,7 +138,7 @@ pub fn field(text: &str) -> String {
     }
 }
 
-/// How a path is named in messages.
+/// The name of a path in messages.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", path.display()) }
 }
@@ -148,7 +149,7 @@ pub fn plain(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// The file in the same folder that was probably meant.
+/// A file in the same folder with a similar name.
 fn suggestion(path: &Path) -> String {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -161,7 +162,7 @@ fn suggestion(path: &Path) -> String {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default();
-    // A folder has no order of its own; the answer must.
+    // The order of a folder is not defined.
     names.sort();
     match nearest(&wanted, names.iter().map(String::as_str)) {
         Some(found) => format!("; did you mean `{}`?", path.with_file_name(found).display()),

@@ -11,6 +11,7 @@ pub mod fair;
 pub mod files;
 mod model_file;
 pub mod named;
+mod nullable;
 pub mod number;
 mod number_or_text;
 pub mod robust;

@@ -1,10 +1,10 @@
-//! Numbers for people: short, and never rounded to the wrong side of a bound.
+//! Numbers as text: short, with bounds rounded outwards.
 
 /// Digits of values and variables.
 const DIGITS: usize = 6;
 /// Digits of bounds.
 const BOUND_DIGITS: usize = 4;
-/// What directed rounding adds to a bound, relative to it, at most.
+/// The largest relative error of directed rounding.
 const ROUNDING: f64 = 1e-12;
 /// Longer vectors are cut.
 const SHOWN: usize = 8;

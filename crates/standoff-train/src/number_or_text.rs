@@ -7,7 +7,7 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
 /// A value that files write as a number or as text.
 pub(crate) trait NumberOrText: Sized {
-    /// What a file may hold, for errors.
+    /// The values that a file may have, for errors.
     const EXPECTED: &'static str;
 
     /// The value of a whole number.

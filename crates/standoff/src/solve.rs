@@ -22,6 +22,7 @@ pub fn solve_with<G: Game>(
 ) -> Result<Solution<G::Real>, Error> {
     let settings = &settings.on(game)?;
     let mut clock = Clock::start();
+    refuse_varying_y(game)?;
     let mut z = admit(game, start)?;
     let mut f = Oracle::new(game, settings.limits(clock.begun()));
     let mut meter = Meter::new(settings);
@@ -56,6 +57,20 @@ pub fn solve_with<G: Game>(
         iteration += 1;
         ended = f.budget().and_then(|()| method.advance(&mut f, &mut z)).err();
     }
+}
+
+/// Refuses a game whose y has more entries on all the data than on a mini-batch: the loop measures the y of the method.
+fn refuse_varying_y<G: Game>(game: &mut G) -> Result<(), Error> {
+    if game.draws_batches() {
+        game.resample(0);
+        let of_batch = game.y_set().dim();
+        game.whole();
+        if game.y_set().dim() != of_batch {
+            let why = format!("y has {} entries on all the data and {of_batch} on a mini-batch", game.y_set().dim());
+            return Err(Error::Unsuitable { method: "solve", why: format!("{why}; use `Training`, or all the data") });
+        }
+    }
+    Ok(())
 }
 
 /// Checks the start and projects it onto the sets.

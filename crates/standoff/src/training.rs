@@ -1,11 +1,12 @@
 //! Training: the loop of `solve.rs` under the caller's control. The caller steps, measures, and saves and restores the
 //! whole state. The result is the last pair, not the best.
 
+use crate::inner::{Answer, Exact, Inner, Regulariser, Stop};
 use crate::measure::Meter;
 use crate::method::{Method, Visitor};
 use crate::oracle::Limits;
 use crate::solve::admit;
-use crate::{Calls, Error, Game, Oracle, Point, Record, Settings, StopReason};
+use crate::{Calls, Error, Game, Need, Oracle, Point, Record, Settings, StopReason};
 
 /// A run that the caller steps.
 ///
@@ -57,13 +58,36 @@ impl<'g, G: Game> Training<'g, G> {
     /// Not counted as calls; `seconds` is the caller's clock.
     pub fn measure(&mut self, seconds: f64) -> Result<Record, StopReason> {
         let calls = self.f.calls();
-        self.answered.copy_from(&self.z);
+        self.answered.clone_from(&self.z);
         self.f.whole();
+        if self.f.y_set().dim() != self.z.y.len() {
+            let record = self.measure_best_response(seconds)?;
+            return Ok(Record { calls, ..record });
+        }
         self.method.answer(&mut self.f, &mut self.answered)?;
         let mut record = self.meter.measure(&mut self.f, &self.answered, self.step, seconds);
         self.f.set_calls(calls);
         record.calls = calls;
         Ok(record)
+    }
+
+    /// Measures a game whose y has more entries on all the data than on a mini-batch, such as weights for every sample: at x and the
+    /// best y there, without a regulariser.
+    fn measure_best_response(&mut self, seconds: f64) -> Result<Record, StopReason> {
+        let centre = self.f.y_set().centre();
+        let Point { x, y } = &mut self.answered;
+        y.clone_from(&centre);
+        // The oracle of the run keeps vectors of the length of the mini-batch's y.
+        let mut f = Oracle::new(self.f.game_mut(), Limits::default());
+        f.look(x, Need::Gradients);
+        let regulariser = Regulariser { lambda: 0.0, centre };
+        match Exact::new(y.len()).answer(&mut f, y, &regulariser, Stop::Steps(1).into())? {
+            Answer::Settled { .. } => Ok(self.meter.measure(&mut f, &self.answered, self.step, seconds)),
+            _ => {
+                f.resample(self.step);
+                Err(StopReason::NonFinite)
+            }
+        }
     }
 
     /// Number of steps made.

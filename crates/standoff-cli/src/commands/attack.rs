@@ -1,5 +1,4 @@
-//! `standoff attack`: how far a network's answers can be turned by small changes of its images, between what attacks find and what is
-//! proven.
+//! `standoff attack`: an upper bound by attacks and a proven lower bound on the accuracy under small changes of the images.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -31,26 +30,26 @@ use crate::present::number::{plural, short};
 use crate::present::screen::Screen;
 
 const AFTER: &str = "\
-The answer is a bracket: attacks show how much accuracy is left at most, interval bounds prove
-how much is left at least. An image counts as fallen once its stored form alone, evaluated
-afresh, is misclassified and inside the ball.
+The result is two bounds on the accuracy under attack: attacks give an upper bound, interval bounds
+prove a lower bound. An image counts as broken if its stored form, evaluated again, is misclassified
+and inside the ball.
 
 Attacks: fgsm, pgd, targeted, apgd-ce, apgd-margin, apgd-dlr, apgd-t, smooth, square, random.
-A number is the budget: pgd40 has 40 steps, pgd100x10 also 10 restarts, apgd-t50x9 goes for 9
-classes, square1000 asks 1,000 times. PGD has options: pgd40:step=0.01,start=clean,loss=margin.
+A number is the budget: pgd40 has 40 steps, pgd100x10 also 10 restarts, apgd-t50x9 targets 9
+classes, square1000 makes 1,000 queries. PGD has options: pgd40:step=0.01,start=clean,loss=margin.
 
 Examples:
   standoff attack model.safetensors --limit 500
   standoff attack model.safetensors --eps 0.2,0.3,0.4 --protocol paper
   standoff attack model.safetensors --eps 8/255 --grid search --out runs/attack
   standoff attack model.safetensors --norm l2 --eps 1.5 --attacks pgd100x10,square5000
-  standoff attack model.safetensors --data fashion --classes 0,4,6 --pictures fallen.png";
+  standoff attack model.safetensors --data fashion --classes 0,4,6 --pictures broken.png";
 
 /// The arguments of `standoff attack`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct AttackArgs {
-    /// The network: from standoff, or PyTorch's tensors of a network that has a name
+    /// A model saved by standoff, or PyTorch weights of a preset (lenet, fair-cnn, ...)
     #[arg(value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath, required_unless_present = "model")]
     file: Option<PathBuf>,
 
@@ -58,7 +57,7 @@ pub(crate) struct AttackArgs {
     #[arg(short, long, value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath, conflicts_with = "file")]
     model: Option<PathBuf>,
 
-    /// Its layers, where the file does not say: lenet, fair-cnn, logistic, mlp, or a model file [default: found out]
+    /// The layers, if the file does not contain them: lenet, fair-cnn, logistic, mlp, or a model file [default: detected]
     #[arg(long, value_name = "NAME|FILE.toml")]
     network: Option<String>,
 
@@ -66,7 +65,7 @@ pub(crate) struct AttackArgs {
     #[arg(short, long, value_name = "NAME|FOLDER", default_value = "mnist", value_hint = ValueHint::AnyPath)]
     data: String,
 
-    /// Which of its images
+    /// The part of the dataset
     #[arg(long, default_value = "test", value_parser = parse::one_of::<Split>())]
     split: Split,
 
@@ -78,14 +77,14 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
     limit: Option<u64>,
 
-    /// The largest change, of pixels from 0 to 1; several are measured one after the other
+    /// The largest change of a pixel, on a scale from 0 to 1; each value of a list is evaluated
     #[arg(
         short, long, value_name = "LIST", value_delimiter = ',', default_value = "0.3", allow_hyphen_values = true,
         value_parser = parse::number
     )]
     eps: Vec<f64>,
 
-    /// Whose evaluation
+    /// The evaluation protocol
     #[arg(long, default_value = "standard", value_parser = parse::one_of::<Rules>())]
     protocol: Rules,
 
@@ -93,31 +92,31 @@ pub(crate) struct AttackArgs {
     #[arg(short, long, alias = "attack", value_name = "LIST", value_delimiter = ',')]
     attacks: Option<Vec<String>>,
 
-    /// How a change is measured [default: linf]
+    /// The norm of a change [default: linf]
     #[arg(long, value_parser = parse::one_of::<Norm>())]
     norm: Option<Norm>,
 
-    /// How attacked images are stored [default: float; paper: truncate]
+    /// Storage format of attacked images [default: float; paper: truncate]
     #[arg(long, value_parser = parse::one_of::<Grid>())]
     grid: Option<Grid>,
 
-    /// Attack only what still stands and is not proven to: faster, but what an attack does alone is not known
+    /// Attack only images that no attack broke yet and that are not certified: faster, without a score of each attack alone
     #[arg(long)]
     chain: bool,
 
-    /// Decides every random number
+    /// The seed of all random numbers
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
 
-    /// Threads; they change no result [default: all]
+    /// Threads; the results are the same for any number [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
-    /// Draw some fallen images, what was added to them, and the originals
+    /// Draw some misclassified images, the changes, and the originals
     #[arg(long, value_name = "FILE.png", value_hint = ValueHint::FilePath)]
     pictures: Option<PathBuf>,
 
-    /// Save the worst image found of every image, from 0 to 1, a row each; for several eps, a file each
+    /// Save the worst image found for every image, pixels from 0 to 1, one row each; one file per eps
     #[arg(long, value_name = "FILE.npy", value_hint = ValueHint::FilePath)]
     save: Option<PathBuf>,
 
@@ -144,7 +143,7 @@ pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
     show(&report, args, planned, screen)
 }
 
-/// Attacks, writes the files, and returns how many eps were planned. Ctrl-C and the deadline end it with what there is.
+/// Attacks, writes the files, and returns the number of planned eps. After Ctrl-C or the deadline it returns the partial result.
 pub(crate) fn carry_out(
     config: &AttackConfig,
     outputs: &Outputs<'_>,
@@ -155,7 +154,7 @@ pub(crate) fn carry_out(
     if config.limit == Some(0) {
         bail!("--limit is 0; at least one image is needed");
     }
-    // What is quickly known to be wrong is said before anything large is read.
+    // Cheap checks come before large files are read.
     if !path.exists() {
         files::tensors(path)?;
     }
@@ -189,12 +188,12 @@ pub(crate) fn carry_out(
     let sheets = measure(&evaluation, &protocols, &paths, &mut report)?;
     paths.report(&report)?;
     if !paths.pictures(&sheets, (images.rows, images.cols))? {
-        screen.note("no image fell: there is no picture to draw");
+        screen.note("no image is misclassified under attack: no picture is written");
     }
     Ok((report, protocols.len()))
 }
 
-/// Every eps, until Ctrl-C: figures into the report, images into files.
+/// Evaluates every eps until Ctrl-C. Figures go into the report, images into files.
 fn measure(
     evaluation: &AttackEvaluation<'_>,
     protocols: &[Protocol],
@@ -222,7 +221,7 @@ fn measure(
     Ok(sheets)
 }
 
-/// Prints what was measured, and how it ended.
+/// Prints the result, and the reason if it is partial.
 fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen) -> Result<Exit> {
     if args.json {
         for warning in report.blocks.iter().flat_map(|block| &block.warnings) {
@@ -248,7 +247,7 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
     Ok(Exit::Interrupted)
 }
 
-/// Says what the proof file holds, or that there is none.
+/// Prints a line about the proof file, or a warning if there is none.
 fn show_proof(report: &Report, args: &AttackArgs, screen: &mut Screen) -> Result<()> {
     let Some(path) = &args.proof_file else { return Ok(()) };
     let proven = report.blocks.iter().find_map(|block| block.certified.as_ref()?.file.as_ref());
@@ -295,7 +294,7 @@ impl AttackArgs {
     }
 }
 
-/// Files that are asked for.
+/// Requested output files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Outputs<'a> {
     /// A folder for all of them.
@@ -307,10 +306,10 @@ pub(crate) struct Outputs<'a> {
     pub(crate) proof: Option<&'a Path>,
 }
 
-/// Where files go.
+/// Paths of the output files.
 struct OutputPaths<'a> {
     folder: Option<&'a Path>,
-    /// Held while files go there.
+    /// Held while files are written.
     _lock: Option<RunLock>,
     pictures: Vec<PathBuf>,
     images: Vec<PathBuf>,
@@ -319,7 +318,7 @@ struct OutputPaths<'a> {
 }
 
 impl<'a> OutputPaths<'a> {
-    /// Refuses places that cannot be written before hours of work, not after.
+    /// Checks that the paths can be written, before the evaluation.
     fn new(outputs: &Outputs<'a>, model: &'a str) -> Result<Self> {
         let Outputs { folder, force, pictures, images, proof } = *outputs;
         let lock = folder.map(|folder| folder::new(Some(folder), folder::ATTACK, force)).transpose()?;
@@ -344,7 +343,7 @@ impl<'a> OutputPaths<'a> {
         })
     }
 
-    /// Writes the proof file, if one is asked for.
+    /// Writes the proof file, if requested.
     fn proof(&self, proof: &Certified, images: &Images, eps: f64) -> Result<Option<ProofFile>> {
         let Some((path, model)) = self.proof else { return Ok(None) };
         let proven = proof.proven_images(&images.pixels, &images.labels, &images.places);
@@ -353,7 +352,7 @@ impl<'a> OutputPaths<'a> {
         Ok(Some(ProofFile { path: path.display().to_string(), images: proven.len(), of, eps }))
     }
 
-    /// Saves attacked images; the eps is put into the name where there are several.
+    /// Saves attacked images; the file name contains the eps if there are several.
     fn images(&self, images: &[f32], rows: usize, eps: Option<f64>) -> Result<()> {
         if self.images.is_empty() {
             return Ok(());
@@ -381,7 +380,7 @@ impl<'a> OutputPaths<'a> {
         Ok(files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())?)
     }
 
-    /// Draws the pictures, if there is something to show; false if not.
+    /// Draws the pictures; false if no image is misclassified.
     fn pictures(&self, sheets: &[Sheet], size: (usize, usize)) -> Result<bool> {
         if self.pictures.is_empty() {
             return Ok(true);

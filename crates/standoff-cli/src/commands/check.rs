@@ -11,7 +11,7 @@ use crate::present::facts::Facts;
 use crate::present::number::{plural, short};
 use crate::present::screen::Screen;
 use crate::report;
-use crate::source::Source;
+use crate::source::GameSource;
 use crate::{Exit, parse};
 use standoff_train::document;
 
@@ -29,8 +29,8 @@ What is said about concavity and about the constants comes from samples: it may 
 point that was not met. The exit code is 1 when the derivatives are wrong.")]
 pub(crate) struct CheckArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Source,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: GameSource,
 
     /// Points to look at
     #[arg(long, value_name = "N", default_value = "100", value_parser = parse::count)]

@@ -1,4 +1,4 @@
-//! `standoff data`: which datasets are here, whether they are genuine, and how to get them.
+//! `standoff data`: lists, shows, verifies and downloads datasets.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::present::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
 use standoff_train::data::fetch::{Fetched, Fetcher};
 use standoff_train::data::find::{Found, Source, absent, copies, find};
 use standoff_train::data::known::{FASHION, FILES, KNOWN, Known};
-use standoff_train::data::places::Surroundings;
+use standoff_train::data::places::SearchFolders;
 use standoff_train::data::verify::{Verdict, verify};
 use standoff_train::document;
 
@@ -39,19 +39,19 @@ pub(crate) struct DataArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show the datasets that have a name, and where they were found
+    /// List the known datasets and their folders
     List {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Show how a dataset, a folder or a CSV file is understood
+    /// Show the classes or columns of a dataset, a folder or a CSV file
     Show {
         /// A dataset, a folder with IDX files, or a CSV file
         #[arg(value_name = "NAME|FOLDER|FILE.csv")]
         what: String,
 
-        /// Decides which rows go where
+        /// The seed that divides the rows
         #[arg(long, default_value_t = 0)]
         seed: u64,
 
@@ -82,11 +82,11 @@ enum Action {
 }
 
 const FETCH_HELP: &str = "\
-A download that broke off is continued by the next `fetch`. A file gets its name only once it is
-complete and genuine. The variables HTTPS_PROXY, ALL_PROXY and NO_PROXY are honoured.";
+An interrupted download is continued by the next `fetch`. A file gets its final name when it is
+complete and its checksum is correct. The variables HTTPS_PROXY, ALL_PROXY and NO_PROXY are used.";
 
 pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
-    let around = Surroundings::real();
+    let around = SearchFolders::real();
     match &args.action {
         Action::List { json } => list(*json, &around, screen),
         Action::Show { what, seed, table } => show(what, *seed, table, &around, screen),
@@ -98,13 +98,13 @@ pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-fn list(json: bool, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+fn list(json: bool, around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
     let all = KNOWN.map(|known| (known, copies(known, around)));
     screen.result(&if json { format!("{}\n", to_json(&all, around)) } else { table(&all, around) })?;
     Ok(Exit::Done)
 }
 
-fn table(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> String {
+fn table(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> String {
     let mut out = String::new();
     for (known, copies) in all {
         let _ = writeln!(out, "{}  {}", paint(NAME, &format!("{:<8}", known.name)), known.title);
@@ -124,7 +124,7 @@ fn table(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> String 
     out
 }
 
-/// How much of the dataset a copy has.
+/// The classes of a copy.
 fn extent(copy: &Found) -> String {
     match copy.known {
         Some((known, edition)) if edition.labels.len() < known.classes.len() => {
@@ -136,7 +136,7 @@ fn extent(copy: &Found) -> String {
     }
 }
 
-fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value {
+fn to_json(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> Value {
     let copy = |found: &Found| {
         let labels = found.known.map(|(_, edition)| edition.labels);
         json!({ "folder": found.folder, "files": found.files, "labels": labels })
@@ -156,7 +156,7 @@ fn to_json(all: &[(&'static Known, Vec<Found>)], around: &Surroundings) -> Value
     document::DATASETS.stamp(json!({ "datasets": datasets, "places": places }))
 }
 
-fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
     match find(Some(what), &FASHION, around)? {
         Source::Images(found) => {
             if let Some(note) = found.note() {
@@ -167,10 +167,10 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
         Source::Table(path) => {
             let asked = table.columns();
             let sheet = asked.sheet(&path)?;
-            let columns = show::columns(&sheet).terminal(screen.width());
+            let columns = show::columns(&sheet).terminal(screen.list_width());
             if table.label.is_none() {
                 screen.result(&columns)?;
-                screen.note("with --label COLUMN, and --group COLUMNS if you like, the groups are shown too");
+                screen.note("use --label COLUMN, and optionally --group COLUMNS, to show the groups");
                 return Ok(Exit::Done);
             }
             let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), seed)?;
@@ -183,14 +183,14 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &Surroundings, screen:
     Ok(Exit::Done)
 }
 
-fn check(what: &[String], around: &Surroundings, screen: &mut Screen) -> Result<Exit> {
+fn check(what: &[String], around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
     let chosen = chosen(what, around)?;
     let mut genuine = true;
     for copy in &chosen {
         let verdicts = verify(copy);
         if verdicts.is_empty() {
             let folder = files::name(&copy.folder);
-            bail!("{folder} is not a dataset that has a name: there is nothing to compare it with");
+            bail!("{folder} is not a known dataset: there are no checksums to compare it with");
         }
         for (file, verdict) in verdicts {
             genuine &= verdict == Verdict::Genuine;
@@ -198,14 +198,15 @@ fn check(what: &[String], around: &Surroundings, screen: &mut Screen) -> Result<
         }
     }
     if !genuine {
-        screen
-            .warn("some files are not the well-known ones: delete them, and get them again with `standoff data fetch`");
+        screen.warn(
+            "some files differ from the official ones: delete them, and download them again with `standoff data fetch`",
+        );
     }
     Ok(if genuine { Exit::Done } else { Exit::Unmet })
 }
 
 /// The copies that the user named, or all.
-fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
+fn chosen(what: &[String], around: &SearchFolders) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for name in what {
         match Known::named(name) {
@@ -218,7 +219,9 @@ fn chosen(what: &[String], around: &Surroundings) -> Result<Vec<Found>> {
             }
             None => match find(Some(name), &FASHION, around)? {
                 Source::Images(images) => found.push(images),
-                Source::Table(path) => bail!("{} is a table: there is nothing to compare it with", files::name(&path)),
+                Source::Table(path) => {
+                    bail!("{} is a table: there are no checksums to compare it with", files::name(&path))
+                }
             },
         }
     }

@@ -1,22 +1,21 @@
-//! `standoff lqr`: imitates an expert who steers a linear system, and finds a cost that explains it.
+//! `standoff lqr`: imitates the controller of a linear system, and finds a cost that explains it.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum, ValueHint};
 use serde_json::{Value, json};
-use standoff::zoo::lqr::{DMatrix, LqrGame, Order, eigenvalue_range};
+use standoff::zoo::lqr::{DMatrix, EXAMPLE, ImitationTask, Order, Recovered};
 use standoff::{Settings, Solution, StopReason, solve};
 
 use crate::present::facts::Facts;
 use crate::present::number::{count, duration, plural, short};
 use crate::present::screen::{GOOD, Screen, WARN, paint};
 use crate::report::{certificate, gap_json};
-use crate::system::{EXAMPLE, Task};
 use crate::{Exit, files, interrupt, parse};
 use standoff_train::document;
 
-/// Who minimises.
+/// The minimising player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OrderName {
     /// The policy minimises, the cost maximises
@@ -37,7 +36,7 @@ The file holds A and B of x' = A x + B u (with `dt`: in continuous time, sampled
 expert: its gain K (u = -K x), or the cost Q, R that generates it. Optional: Sigma0 (covariance of the start),
 q_bounds and r_bounds ([least, most] eigenvalue; 0.1 to 10, or wider where Q and R need it), gamma and centre = { Q, R }: the weight and the centre of the
 adversary's regulariser. Where Q and R are given they are the centre, with gamma = 1; with gamma = 0 the
-adversary is not told them, and finds a cost of its own that explains the expert.")]
+adversary does not know them, and finds another cost that explains the expert.")]
 pub(crate) struct LqrArgs {
     /// A system file (`-` for standard input); without one, the built-in example
     #[arg(value_name = "SYSTEM.toml", value_hint = ValueHint::FilePath)]
@@ -47,11 +46,11 @@ pub(crate) struct LqrArgs {
     #[arg(long)]
     example: bool,
 
-    /// Done once neither player is able to gain more than this
+    /// Stop when neither player can gain more than this
     #[arg(short, long, default_value = "1e-7", value_parser = parse::positive)]
     eps: f64,
 
-    /// Who minimises; the equilibria are the same
+    /// The minimising player; the equilibria are the same
     #[arg(long, value_enum, default_value = "policy")]
     order: OrderName,
 
@@ -72,11 +71,11 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
     let task = match &args.file {
         Some(path) => {
             let text = files::game(path, "a system file")?;
-            Task::parse(&text).with_context(|| format!("in {}", files::name(path)))?
+            ImitationTask::from_toml(&text).with_context(|| format!("in {}", files::name(path)))?
         }
         None => {
             screen.note("no file given: the built-in pole on a cart (standoff lqr --example prints it)");
-            Task::parse(EXAMPLE)?
+            ImitationTask::from_toml(EXAMPLE)?
         }
     };
     let order = if args.order == OrderName::Policy { Order::PolicyMinimises } else { Order::CostMinimises };
@@ -85,7 +84,7 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
         Settings { max_gradients: args.max_grads, interrupt: Some(interrupt::flag()?), ..Settings::eps(args.eps) };
     let start = game.start();
     let solution = solve(&mut game, &start, &settings)?;
-    let found = LqrResult::new(&task, &game, &solution);
+    let found = LqrResult { solution: &solution, found: task.recover(&game, &solution.point) };
     screen.result(&if args.json {
         format!("{}\n", found.json(args.eps))
     } else {
@@ -98,69 +97,24 @@ pub(crate) fn run(args: &LqrArgs, screen: &mut Screen) -> Result<Exit> {
     })
 }
 
-/// Gains that differ by less than this, relative to 1 plus the largest entry, count as the same.
-const SAME_GAIN: f64 = 1e-3;
-
-/// The policy and the cost at the end of a run.
+/// The result of a run: the policy and the cost at its end.
 struct LqrResult<'a> {
     solution: &'a Solution<f64>,
-    k: DMatrix<f64>,
-    q: DMatrix<f64>,
-    r: DMatrix<f64>,
-    /// The largest difference between an entry of the gain and the expert's.
-    apart: f64,
-    /// What following this policy costs more than following the expert, under the recovered cost.
-    excess: f64,
-    /// The largest difference between the expert's gain and the optimal gain of the recovered cost.
-    unexplained: Option<f64>,
-    /// Reasons to doubt that this policy is the expert's.
-    warnings: Vec<String>,
+    found: Recovered,
 }
 
-impl<'a> LqrResult<'a> {
-    fn new(task: &Task, game: &LqrGame, solution: &'a Solution<f64>) -> Self {
-        let k = game.gain(&solution.point);
-        let (q, r) = game.cost(&solution.point);
-        let apart = (&k - &task.expert).amax();
-        let excess = task.system.cost(&k, &q, &r) - task.system.cost(&task.expert, &q, &r);
-        let unexplained = task.system.gain_for(&q, &r).ok().map(|optimal| (optimal - &task.expert).amax());
-        let mut found = Self { solution, k, q, r, apart, excess, unexplained, warnings: task.warnings.clone() };
-        found.compare(task);
-        found
-    }
-
-    /// Warns when the equilibrium is not the expert's gain, and names the bounds that the cost touches.
-    fn compare(&mut self, task: &Task) {
-        if !(self.apart > SAME_GAIN * (1.0 + task.expert.amax())) {
-            return;
-        }
-        let touches = |m: &DMatrix<f64>, (least, most): (f64, f64)| {
-            let slack = 1e-6 * (most - least);
-            eigenvalue_range("the cost", m).is_ok_and(|(low, high)| low <= least + slack || high >= most - slack)
-        };
-        let bounds = [
-            ("q_bounds", touches(&self.q, task.imitation.q_bounds)),
-            ("r_bounds", touches(&self.r, task.imitation.r_bounds)),
-        ];
-        let keys: Vec<&str> = bounds.iter().filter(|b| b.1).map(|b| b.0).collect();
-        let advice = match keys.is_empty() {
-            true => "a regulariser (gamma) around another cost than the expert's has this effect".to_owned(),
-            false => format!("the cost is at its bounds; wider {} may explain the expert", keys.join(" and ")),
-        };
-        self.warnings.push(format!("this policy is {} off the expert's gain: {advice}", short(self.apart)));
-    }
-
+impl LqrResult<'_> {
     fn json(&self, eps: f64) -> Value {
         let s = self.solution;
         document::LQR.stamp(json!({
             "status": s.reason.name(),
-            "K": rows(&self.k),
-            "Q": rows(&self.q),
-            "R": rows(&self.r),
-            "distance_to_expert": self.apart,
-            "excess_cost": self.excess,
-            "unexplained": self.unexplained,
-            "warnings": self.warnings,
+            "K": rows(&self.found.k),
+            "Q": rows(&self.found.q),
+            "R": rows(&self.found.r),
+            "distance_to_expert": self.found.apart,
+            "excess_cost": self.found.excess,
+            "unexplained": self.found.unexplained,
+            "warnings": self.found.warnings,
             "value": s.value,
             "gap": gap_json(&s.certificate),
             "eps": eps,
@@ -175,20 +129,20 @@ impl<'a> LqrResult<'a> {
         let s = self.solution;
         let style = if s.reason == StopReason::Converged { GOOD } else { WARN };
         let mut facts = Facts::default();
-        for (name, m) in [("policy K", &self.k), ("cost Q", &self.q), ("cost R", &self.r)] {
+        for (name, m) in [("policy K", &self.found.k), ("cost Q", &self.found.q), ("cost R", &self.found.r)] {
             for (i, row) in rows(m).iter().enumerate() {
                 // Rounding errors beside the other entries are shown as 0.
                 let clean = |v: f64| if v.abs() < 1e-12 * m.amax() { 0.0 } else { v };
-                let shown: Vec<String> = row.iter().map(|v| format!("{:>12}", short(clean(*v)))).collect();
-                facts.add(if i == 0 { name } else { "" }, shown.join(" "));
+                let shown: Vec<String> = row.iter().map(|v| format!("{:<12}", short(clean(*v)))).collect();
+                facts.add(if i == 0 { name } else { "" }, shown.join(" ").trim_end());
             }
         }
-        facts.add("policy", format!("largest difference from the expert's gain: {}", short(self.apart)));
-        if let Some(off) = self.unexplained {
+        facts.add("policy", format!("largest difference from the expert's gain: {}", short(self.found.apart)));
+        if let Some(off) = self.found.unexplained {
             let text = "largest difference between the expert's gain and this cost's optimal one";
             facts.add("cost", format!("{text}: {}", short(off)));
         }
-        self.warnings.iter().for_each(|warning| facts.add("warning", warning.as_str()));
+        self.found.warnings.iter().for_each(|warning| facts.add("warning", warning.as_str()));
         certificate(&mut facts, &s.certificate, eps);
         let calls = format!("{} in x, {} in y", plural(s.calls.grad_x, "gradient"), count(s.calls.grad_y));
         facts.add("work", format!("{calls}; {}, {}", plural(s.iterations, "iteration"), duration(s.seconds)));

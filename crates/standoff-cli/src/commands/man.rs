@@ -47,7 +47,7 @@ fn page_of(whole: &clap::Command, name: &str) -> Result<clap::Command> {
     })
 }
 
-/// What stands below the options in `--help`: each line that ends in a colon opens a section, whose lines are kept as they are.
+/// The text below the options of `--help`. A line that ends in a colon opens a section; the lines of a section are not changed.
 fn closing_sections(text: &str) -> String {
     let mut roff = String::new();
     for line in text.lines() {
@@ -56,7 +56,7 @@ fn closing_sections(text: &str) -> String {
                 let _ = write!(roff, ".fi\n.SH {}\n.nf\n", title.to_uppercase());
             }
             None => {
-                // A leading dot or quote would be a command of roff; `\&` is nothing, visibly.
+                // A leading dot or quote would be a command of roff; `\&` is an empty character.
                 let _ = writeln!(roff, "\\&{}", line.replace('\\', "\\e").replace('-', "\\-"));
             }
         }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &MethodsArgs, screen: &mut Screen) -> Result<Exit> {
         Some(name) => detail(MethodInfo::find(name)?),
         None => list(),
     };
-    screen.result(&table.terminal(screen.width()))?;
+    screen.result(&table.terminal(screen.list_width()))?;
     Ok(Exit::Done)
 }
 

@@ -27,14 +27,14 @@ use clap::Subcommand;
 use crate::Exit;
 use crate::present::screen::Screen;
 
-/// What the user asked for.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Train classifiers that do not fail their worst group
+    /// Train classifiers for the worst group instead of the average
     Fair(Box<fair::FairArgs>),
-    /// Train a network that stands against small changes of its input
+    /// Train a network that is robust to small changes of its input
     Robust(Box<robust::RobustArgs>),
-    /// Attack a network, and prove what no attack can do
+    /// Attack a network, and prove a lower bound on its accuracy
     Attack(Box<attack::AttackArgs>),
     /// Show runs in the browser: tables, curves, images on one page
     Report(report::ReportArgs),
@@ -44,19 +44,19 @@ pub(crate) enum Command {
     Solve(solve::SolveArgs),
     /// Check a point: recompute its certificate from scratch
     Verify(verify::VerifyArgs),
-    /// Say what a game looks like, and which method fits
+    /// Estimate the properties of a game, and recommend a method
     Check(check::CheckArgs),
-    /// Say what the theorems promise: steps, iterations, gradients
+    /// Compute the bounds of the theorems: steps, iterations, gradients
     Plan(plan::PlanArgs),
-    /// Race methods against each other on the same games
+    /// Compare methods on the same games
     Race(race::RaceArgs),
-    /// Measure how the cost grows as eps falls, beside the theorems
+    /// Measure the cost against eps, beside the bounds of the theorems
     Rates(rates::RatesArgs),
     /// List the methods
     Methods(methods::MethodsArgs),
     /// List the games with known answers
     Zoo(zoo::ZooArgs),
-    /// Imitate an expert who steers a linear system
+    /// Imitate the controller of a linear system
     Lqr(lqr::LqrArgs),
     /// Classify new data with a trained model
     Predict(predict::PredictArgs),

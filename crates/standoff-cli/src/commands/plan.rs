@@ -1,4 +1,4 @@
-//! `standoff plan`: what the theorems promise for given constants, before anything is run.
+//! `standoff plan`: the bounds of the theorems for given constants.
 
 use anyhow::{Result, bail};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
@@ -9,14 +9,14 @@ use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
 use super::noise_rows::NoiseRows;
 use crate::present::number::{duration, short};
 use crate::present::screen::{Screen, WARN, paint};
-use crate::present::table::Table;
-use crate::source::Source;
+use crate::present::table::{Table, wrapped};
+use crate::source::GameSource;
 use crate::{Exit, constants, parse};
 use standoff_train::document;
 
 /// A fast gradient: what a budget is timed with.
 const SECONDS_PER_GRADIENT: f64 = 1e-6;
-/// A budget beyond this, at a microsecond per gradient, is nothing anyone will wait for.
+/// A warning is printed above this time.
 const ABSURD_SECONDS: f64 = 86400.0;
 
 /// The arguments of `standoff plan`.
@@ -33,8 +33,8 @@ sharper analysis of the same algorithm. All are worst cases: `standoff solve` st
 certificate says so, which is usually far earlier.")]
 pub(crate) struct PlanArgs {
     /// A game whose constants to use: a file, `-`, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Option<Source>,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: Option<GameSource>,
 
     /// The accuracy to plan for
     #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
@@ -229,7 +229,7 @@ fn human(c: &Constants, goal: Goal, rows: &[PlanRow], width: usize) -> String {
         }
     }
     let table = if table.is_empty() { format!("{caption}\n") } else { table.terminal(width) };
-    format!("constants, {source}\n{}\n{table}{missing}{}", constants::table(c, width), remark(rows))
+    format!("constants, {source}\n{}\n{table}{missing}{}", constants::table(c, width), remark(rows, width))
 }
 
 /// Four digits fit the columns.
@@ -237,17 +237,17 @@ pub(crate) fn compact(v: f64) -> String {
     if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::present::number::lower(v) }
 }
 
-/// Says plainly when nobody will wait for that.
-fn remark(rows: &[PlanRow]) -> String {
+/// A warning if a bound is more than a day.
+fn remark(rows: &[PlanRow], width: usize) -> String {
     let planned = rows.iter().filter(|r| r.plan.is_ok()).map(PlanRow::seconds);
     let longest = planned.fold(0.0, f64::max);
     if longest <= ABSURD_SECONDS {
         return String::new();
     }
-    format!(
-        "\n{} up to {} at one microsecond per gradient. These are worst cases, not predictions:\n\
-         `standoff solve` (method auto) stops when the certificate proves eps, usually after far fewer.\n",
-        paint(WARN, "absurd budget:"),
+    let text = format!(
+        "absurd budget: up to {} at one microsecond per gradient. These are worst cases, not predictions: `standoff solve` (method \
+         auto) stops when the certificate proves eps, usually after far fewer gradients.",
         duration(longest)
-    )
+    );
+    format!("\n{}\n", paint(WARN, &wrapped(&text, width)))
 }

@@ -81,7 +81,7 @@ pub(crate) struct RaceArgs {
 
 pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
     if args.list {
-        screen.result(&list().terminal(screen.width()))?;
+        screen.result(&list().terminal(screen.list_width()))?;
         return Ok(Exit::Done);
     }
     let methods = select::methods(&args.methods)?;
@@ -119,7 +119,10 @@ impl RaceArgs {
         if let Some(path) = &self.html {
             files::write(path, &page::whole(race, &self.command()))?;
         }
-        let json = document::RACE.stamp(serde_json::to_value(race)?).to_string() + "\n";
+        let mut json = document::RACE.stamp(serde_json::to_value(race)?);
+        // The name of version 0.1; it goes in version 0.3.
+        document::keep_old_name(&mut json, "trials", "lanes");
+        let json = format!("{json}\n");
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => return screen.result(&json),
             Some(path) => files::write(path, &json)?,
@@ -146,7 +149,7 @@ impl RaceArgs {
 }
 
 fn list() -> Table {
-    let mut table = Table::new("", "family", ["class", "about"]).of_text();
+    let mut table = Table::new("", "", ["", ""]).of_text();
     for family in zoo::families() {
         table.row(family.name, [family.class.name(), family.summary]);
     }

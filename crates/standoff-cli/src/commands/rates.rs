@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use clap::Args;
+use standoff::race::rates::{RateTrial, measure};
 use standoff::race::{Rules, select};
 
 use crate::present::screen::Screen;
-use crate::rates::{measure, sheet, table};
+use crate::race::pool;
+use crate::rates::{sheet, table};
 use crate::{Exit, files, interrupt, parse};
 
 /// The arguments of `standoff rates`.
@@ -67,7 +69,9 @@ pub(crate) fn run(args: &RatesArgs, screen: &mut Screen) -> Result<Exit> {
         ..Rules::default()
     };
     let threads = (usize::try_from(args.threads)?, &*screen);
-    let studies = measure(&args.games, &args.methods, &rules, threads)?;
+    let name = |t: &RateTrial<'_>| format!("{} on {} to {:e}", t.trial.method.name, t.trial.benchmark.name, t.eps);
+    let run = |t: &RateTrial<'_>| t.trial.run(&Rules { eps: vec![t.eps], ..rules.clone() });
+    let studies = measure(&args.games, &args.methods, &rules, |trials| pool::map(trials, threads, name, run))?;
     if let Some(path) = &args.svg {
         files::write(path, &sheet::render(&studies))?;
     }

@@ -12,8 +12,8 @@ use crate::present::screen::Screen;
 use crate::report_page;
 
 const AFTER: &str = "\
-The page is one file that loads nothing: it can be sent, archived and printed. Several runs are
-also compared side by side. What is missing or damaged in a run is said on the page.
+The page is one file that loads nothing else: it can be sent, archived and printed. Several runs are
+also compared in common tables and charts. The page lists files that are missing or damaged.
 
 Examples:
   standoff report runs/fair-1
@@ -24,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct ReportArgs {
-    /// Folders of `fair`, `robust`, or `attack --out`; files of `solve --trace`
+    /// Folders of `fair`, `robust`, or `attack --out`; traces of `solve`; files of `race`
     #[arg(value_name = "RUN", required = true, value_hint = ValueHint::AnyPath)]
     runs: Vec<PathBuf>,
 
@@ -32,7 +32,7 @@ pub(crate) struct ReportArgs {
     #[arg(short, long, value_name = "FILE.html", default_value = "report.html", value_hint = ValueHint::FilePath)]
     out: PathBuf,
 
-    /// What stands above it [default: the title of the run]
+    /// The title of the page [default: the title of the run]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }

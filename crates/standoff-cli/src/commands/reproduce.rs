@@ -11,9 +11,9 @@ use crate::reproduce::{self, ITEMS, ReproduceRequest, chosen};
 use crate::{Exit, interrupt, parse};
 
 const AFTER: &str = "\
-What is done already is not done again: the same command goes on where it was stopped, by the
-budget or by Ctrl-C, and more seeds add to those that are there. A budget is shared among the
-tables; what is left when it is used up is said, and the exit code is 1.
+Finished runs are not repeated: after the budget or Ctrl-C, the same command continues, and more
+seeds are added to those that are finished. A budget is shared among the tables. When it is used up,
+the unfinished runs are listed and the exit code is 1.
 
 Examples:
   standoff reproduce table2 --seeds 2
@@ -28,7 +28,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
 
-    /// List what there is and end
+    /// List the tables and figures
     #[arg(long)]
     list: bool,
 
@@ -40,7 +40,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "TIME", value_parser = parse::span)]
     budget: Option<Duration>,
 
-    /// Try it out: schedules and attacked images divided by N, numbers that say nothing about the paper
+    /// For a quick test: divide schedules and attacked images by N; the numbers are not those of the paper
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     shorten: u64,
 

@@ -1,4 +1,4 @@
-//! `standoff solve`: a game in, a point and its certificate out.
+//! `standoff solve`: solves a game and prints a point with its certificate.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::point::PointFile;
 use crate::present::progress::Bars;
 use crate::present::screen::Screen;
 use crate::report::Report;
-use crate::source::{Loaded, Source, Use};
+use crate::source::{GameSource, Loaded, Use};
 use crate::trace::TraceFile;
 use crate::{Exit, constants, files, interrupt, parse, proof_file};
 
@@ -41,17 +41,17 @@ Examples:
   standoff solve game.toml --radius inf
   standoff solve game.toml --method multistep --constants L11=5.1,L12=2.9,L22=2,mu=2
 
-Ctrl-C ends the run with the best point so far; a second one ends at once.")]
+Ctrl-C ends the run and prints the best point so far; a second Ctrl-C ends at once.")]
 pub(crate) struct SolveArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Source,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: GameSource,
 
     /// The method; `standoff methods` says what each assumes
     #[arg(short, long, default_value = "auto", value_parser = PossibleValuesParser::new(METHODS.iter().map(|m| m.name)))]
     method: String,
 
-    /// Done once neither player is able to gain more than this
+    /// Stop when neither player can gain more than this
     #[arg(short, long, default_value = "1e-3", value_parser = parse::positive)]
     eps: f64,
 
@@ -83,7 +83,7 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     estimate: bool,
 
-    /// Where the samples of --estimate come from: the same seed, the same samples
+    /// The seed of the samples of --estimate
     #[arg(long, default_value = "0", value_parser = parse::count)]
     seed: u64,
 
@@ -91,7 +91,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "MU", value_parser = parse::positive)]
     mu_x: Option<f64>,
 
-    /// Gradients for a look at curvature after the run; 0 for none. Without, a few after a converged run
+    /// Gradients for a check of the curvature after the run; 0 for none [default: a few, if converged]
     #[arg(long, value_name = "N", value_parser = parse::count)]
     curvature: Option<u64>,
 
@@ -99,7 +99,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_enum, default_value = "certificate")]
     mode: ModeName,
 
-    /// Follow the paper to the letter, its errors included
+    /// Use the constants as printed in the paper, including its errors
     #[arg(long)]
     as_printed: bool,
 
@@ -107,7 +107,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::assignment)]
     set: Vec<(String, f64)>,
 
-    /// Threads; they change no result, and small games use one [default: all]
+    /// Threads; the results are the same for any number, and small games use one [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
@@ -196,7 +196,7 @@ impl SolveArgs {
         })
     }
 
-    /// The look at curvature: as asked for, or 20 gradients or a tenth of those of a converged run, at most 200.
+    /// The check of the curvature: as requested, or 20 gradients or a tenth of those of a converged run, at most 200.
     fn look(&self, solution: &Solution<f64>) -> Option<CurvatureSettings> {
         let share = (solution.calls.gradients() / 10).clamp(20, 200);
         let usual = if solution.reason == StopReason::Converged { share } else { 0 };
@@ -205,7 +205,7 @@ impl SolveArgs {
         (gradients > 0).then_some(settings)
     }
 
-    /// What is about to happen, for those who want to know.
+    /// Notes on the game, the method and the constants, with `--verbose`.
     fn announce(&self, loaded: &Loaded, constants: Option<&Constants>, screen: &mut Screen) {
         if !screen.is_verbose() {
             return;
@@ -221,7 +221,7 @@ impl SolveArgs {
         }
     }
 
-    /// Those on the command line stand above sampled ones, and those above the game's own.
+    /// Constants of the command line override sampled ones, which override the game's own.
     fn gathered_constants(&self, loaded: &mut Loaded) -> Result<Option<Constants>> {
         let known = if self.estimate { Some(constants::sampled(loaded, self.seed)?) } else { loaded.constants };
         if self.constants.is_empty() {
@@ -233,7 +233,7 @@ impl SolveArgs {
     }
 }
 
-/// The library says what is missing; the command knows the options that give it.
+/// Adds the options that give a missing constant.
 fn with_options(error: standoff::Error) -> anyhow::Error {
     match error {
         standoff::Error::MissingConstant { .. } => anyhow!("{error} (here: --constants NAME=VALUE,... or --estimate)"),

@@ -1,4 +1,4 @@
-//! `standoff verify`: is this point what its file says? Everything is computed again; only the point is taken from the file.
+//! `standoff verify`: recomputes everything that a result file claims about its point.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use standoff::measures::Assumptions;
 use crate::extra::Extra;
 use crate::point::PointFile;
 use crate::present::screen::Screen;
-use crate::source::Source;
+use crate::source::GameSource;
 use crate::verdict::FileClaim;
 use crate::{Exit, parse};
 
@@ -23,24 +23,24 @@ Examples:
   standoff verify game.toml --point result.json --eps 1e-4
   standoff solve game.toml --json | standoff verify game.toml --point -
 
-A point of one's own is {\"min\": {name: number or list}, \"max\": {name: number or list}}.
+Your own point is {\"min\": {name: number or list}, \"max\": {name: number or list}}.
 Verified means: the point lies in the sets, X and Y are at most eps, and what the file claims of the
 value, X and Y is true. For a game file the bounds account for every rounding error (proof: rigorous).
 For other games they hold for the gradients as computed, which must agree with central differences.")]
 pub(crate) struct VerifyArgs {
     /// A game file, `-` for standard input, or `zoo:NAME`
-    #[arg(value_name = "GAME", value_parser = Source::parse, value_hint = ValueHint::FilePath)]
-    game: Source,
+    #[arg(value_name = "GAME", value_parser = GameSource::parse, value_hint = ValueHint::FilePath)]
+    game: GameSource,
 
     /// The point, as `standoff solve --json` writes it (`-` for standard input)
     #[arg(short, long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
     point: PathBuf,
 
-    /// What X and Y must not exceed; without, what the file records
+    /// Upper limit of X and Y [default: as recorded in the file]
     #[arg(short, long, value_parser = parse::positive)]
     eps: Option<f64>,
 
-    /// The longest step that counts as a gain, or `inf`; without, what the file records, or 1
+    /// The longest step that counts as a gain, or `inf` [default: as recorded in the file, or 1]
     #[arg(long, value_parser = parse::positive_or_infinite)]
     radius: Option<f64>,
 
@@ -48,7 +48,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "MU", value_parser = parse::positive)]
     mu_x: Option<f64>,
 
-    /// Gradients for a look at curvature
+    /// Gradients for a check of the curvature
     #[arg(long, value_name = "N", default_value = "0", value_parser = parse::count)]
     curvature: u64,
 

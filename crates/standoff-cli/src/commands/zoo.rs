@@ -18,10 +18,10 @@ Most of them are also formula files: examples/zoo/NAME.toml in the source folder
 pub(crate) struct ZooArgs {}
 
 pub(crate) fn run(_args: &ZooArgs, screen: &mut Screen) -> Result<Exit> {
-    let mut table = Table::new("", "game", ["class", "about"]).of_text();
+    let mut table = Table::new("", "", ["", ""]).of_text();
     for entry in zoo::all() {
         table.row(entry.name, [entry.class.name(), entry.summary]);
     }
-    screen.result(&table.terminal(screen.width()))?;
+    screen.result(&table.terminal(screen.list_width()))?;
     Ok(Exit::Done)
 }

@@ -1,9 +1,9 @@
-//! The options of every command that learns from a table.
+//! The options of commands that read a table.
 
 use clap::Args;
 use standoff_train::data::table::Columns;
 
-/// How a CSV file is read and divided. For `#[command(flatten)]`.
+/// Columns and split of a CSV file. For `#[command(flatten)]`.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Tables (CSV files)")]
 pub(crate) struct TableArgs {
@@ -19,7 +19,7 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub features: Vec<String>,
 
-    /// Columns of categories, even where they look like numbers
+    /// Columns of categories, even if their values are numbers
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub categorical: Vec<String>,
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::files;
 use crate::present::chart::{Axis, Chart, Line, LineStyle};
 use standoff_train::fair::train::Spec;
+use standoff_train::training::record::{largest, rows};
 use standoff_train::training::run::CURVE;
 
 /// The largest group loss of every epoch, one line per method, of the first seed. Nothing if a run left no losses behind, as those
@@ -26,22 +27,10 @@ pub(crate) fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
     (!chart.lines.is_empty()).then(|| chart.file())
 }
 
-/// Epoch and largest loss, from the text of `epochs.csv`. Names of groups may hold commas and line breaks, numbers do not: a row of
-/// numbers is one that begins with one.
+/// Epoch and largest loss, from the text of `epochs.csv`.
 fn worst(text: &str) -> Option<Vec<(f64, f64)>> {
     let points: Vec<(f64, f64)> = rows(text).iter().filter_map(|row| largest(row)).collect();
     (!points.is_empty()).then_some(points)
-}
-
-/// The rows of `epochs.csv`: the epoch, then the losses.
-pub(crate) fn rows(text: &str) -> Vec<Vec<f64>> {
-    text.lines().filter_map(|line| line.split(',').map(|v| v.parse().ok()).collect()).collect()
-}
-
-/// The epoch of a row and its largest loss; NaN counts as larger than anything.
-pub(crate) fn largest(row: &[f64]) -> Option<(f64, f64)> {
-    let (epoch, losses) = row.split_first()?;
-    Some((*epoch, losses.iter().copied().max_by(f64::total_cmp)?))
 }
 
 #[cfg(test)]

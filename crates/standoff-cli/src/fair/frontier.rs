@@ -1,6 +1,6 @@
 //! The trade-off between average and worst-group accuracy as lambda varies, as a table and as a chart.
 
-use super::table::Unit;
+use super::unit::Unit;
 use crate::present::chart::{Axis, Chart, End, Line, LineStyle};
 use crate::present::screen::GOOD;
 use crate::present::table::{Cell, Table, wrapped};

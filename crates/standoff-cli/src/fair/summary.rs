@@ -1,6 +1,6 @@
 //! The result of an experiment in one sentence.
 
-use super::table::Unit;
+use super::unit::Unit;
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, Summary, differences};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::screen::{DIM, NAME, paint};
-use super::table::wrapped;
+use super::table::hanging;
 
 /// Characters of a name and of a value that has a note.
 const COLUMNS: (usize, usize) = (8, 24);
@@ -47,11 +47,6 @@ impl Facts {
         }
         out
     }
-}
-
-/// A text that begins at a column and continues below itself.
-fn hanging(text: &str, indent: usize, width: usize) -> String {
-    wrapped(text, width.saturating_sub(indent)).replace('\n', &format!("\n{}", " ".repeat(indent)))
 }
 
 #[cfg(test)]

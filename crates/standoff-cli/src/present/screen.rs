@@ -94,7 +94,7 @@ impl Screen {
         Self { quiet: false, verbose, width: Some(width) }
     }
 
-    /// Whether every table is shown, not only the answer.
+    /// True with `--verbose`: every table is shown, not only the answer.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose
     }
@@ -140,9 +140,18 @@ impl Screen {
 
     /// The width of a line of results, in characters: that of the terminal, else `COLUMNS`, else 100.
     pub(crate) fn width(&self) -> usize {
+        self.known_width().unwrap_or(WIDTH)
+    }
+
+    /// The width of a line of a list. Without a terminal every entry is one line, for scripts.
+    pub(crate) fn list_width(&self) -> usize {
+        self.known_width().unwrap_or(usize::MAX)
+    }
+
+    fn known_width(&self) -> Option<usize> {
         let terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
         let variable = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
-        self.width.or_else(terminal).or_else(variable).unwrap_or(WIDTH)
+        self.width.or_else(terminal).or_else(variable)
     }
 
     /// A line of progress where there is no terminal.
@@ -152,7 +161,7 @@ impl Screen {
         }
     }
 
-    /// Whether stderr is a terminal that can redraw lines.
+    /// True if stderr is a terminal that can redraw lines.
     pub(crate) fn is_live(&self) -> bool {
         let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         !self.quiet && !dumb && std::io::stderr().is_terminal()

@@ -14,7 +14,7 @@ use crate::present::page;
 /// A page of its own.
 pub(crate) fn whole(race: &RaceResult, command: &str) -> String {
     let title =
-        format!("{} methods on {} games", race.standings.len(), race.lanes.chunk_by(|a, b| a.game == b.game).count());
+        format!("{} methods on {} games", race.standings.len(), race.trials.chunk_by(|a, b| a.game == b.game).count());
     let mut body = format!("<h1>{}</h1>\n<section>", escape(&title));
     section(&mut body, race);
     let _ = writeln!(body, "<p><code>{}</code></p>\n</section>", escape(command));
@@ -46,7 +46,7 @@ pub(crate) fn section(out: &mut String, race: &RaceResult) {
 /// The endings other than converged, each explained once.
 fn endings(out: &mut String, race: &RaceResult) {
     let mut seen: Vec<&Entry> = Vec::new();
-    for entry in race.lanes.iter().flat_map(|trial| &trial.entries).filter(|e| e.solved().is_none()) {
+    for entry in race.trials.iter().flat_map(|trial| &trial.entries).filter(|e| e.solved().is_none()) {
         if seen.iter().all(|e| e.ending != entry.ending) {
             seen.push(entry);
         }
@@ -59,7 +59,7 @@ fn endings(out: &mut String, race: &RaceResult) {
         };
         page::paragraph(out, "soft", &format!("{}: {meaning}", entry.ending));
     }
-    if race.lanes.iter().any(|trial| trial.estimated_constants) {
+    if race.trials.iter().any(|trial| trial.estimated_constants) {
         page::paragraph(out, "soft", "* with constants estimated by sampling");
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct RaceResult {
     seed: u64,
     noise: f64,
     /// In the order of games, then methods.
-    pub(crate) lanes: Vec<RaceTrial>,
+    pub(crate) trials: Vec<RaceTrial>,
     pub(crate) medians: Vec<Median>,
     pub(crate) standings: Vec<MethodStanding>,
 }
@@ -104,7 +104,7 @@ impl RaceResult {
             max_gradients: rules.max_gradients,
             seed: rules.seed,
             noise: rules.noise,
-            lanes: results.into_iter().map(RaceTrial::new).collect(),
+            trials: results.into_iter().map(RaceTrial::new).collect(),
             medians: summary.rows.into_iter().map(median).collect(),
             standings: summary.standings.into_iter().map(standing).collect(),
         }
@@ -115,7 +115,7 @@ impl RaceResult {
         let heads = ["family", "method", "eps", "ending", "gradients", "grad_x", "grad_y", "values", "value"];
         let heads = heads.into_iter().chain(["x_upper", "y_upper", "seconds", "estimated"]);
         let mut table = Table::new("", "game", heads);
-        for trial in &self.lanes {
+        for trial in &self.trials {
             for e in &trial.entries {
                 // `{:?}` of an f64 is the shortest text that reads back to the same number.
                 let [eps, value, seconds] = [e.eps, e.value, e.seconds].map(|v| format!("{v:?}"));
@@ -132,7 +132,7 @@ impl RaceResult {
 
     /// The trials family by family.
     pub(crate) fn families(&self) -> impl Iterator<Item = &[RaceTrial]> {
-        self.lanes.chunk_by(|a, b| a.family == b.family)
+        self.trials.chunk_by(|a, b| a.family == b.family)
     }
 
     /// The budget of each entry, in words.

@@ -28,7 +28,7 @@ pub(crate) fn render(race: &RaceResult, screen: &Screen) -> String {
         games.iter().filter(|_| games.len() > 1).for_each(&mut add);
         beaten(race).iter().for_each(|table| add(&(table.clone(), Vec::new())));
     }
-    let marked = race.lanes.iter().any(|trial| trial.estimated_constants);
+    let marked = race.trials.iter().any(|trial| trial.estimated_constants);
     let mark = if marked { "; * with constants estimated by sampling" } else { "" };
     let _ = writeln!(out, "{}", paint(DIM, &wrapped(&format!("{}{mark}", race.terms()), width)));
     out

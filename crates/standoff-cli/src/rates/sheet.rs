@@ -2,17 +2,17 @@
 
 use standoff::methods::METHODS;
 
-use super::{Count, Study};
 use crate::present::chart::{Axis, Chart, Join, Line, LineStyle, sheet};
 use crate::race::style_number;
+use standoff::race::rates::{RateCount, RateStudy};
 
 /// An SVG file with a chart for each game.
-pub(crate) fn render(studies: &[Study]) -> String {
+pub(crate) fn render(studies: &[RateStudy]) -> String {
     let charts: Vec<Chart> = studies.chunk_by(|a, b| a.game == b.game).map(chart).collect();
     sheet(&charts, if charts.len() > 1 { 2 } else { 1 })
 }
 
-fn chart(studies: &[Study]) -> Chart {
+fn chart(studies: &[RateStudy]) -> Chart {
     let mut chart = Chart::new(&studies[0].game, Axis::log("1/eps"), Axis::log("gradients of both players"));
     chart.size = (700.0, 380.0);
     for study in studies {
@@ -22,11 +22,11 @@ fn chart(studies: &[Study]) -> Chart {
     chart
 }
 
-fn arrived(study: &Study) -> impl Iterator<Item = &Count> {
+fn arrived(study: &RateStudy) -> impl Iterator<Item = &RateCount> {
     study.counts.iter().filter(|c| c.converged())
 }
 
-fn measured(study: &Study) -> Line {
+fn measured(study: &RateStudy) -> Line {
     let slope = study.both.map_or_else(|| "-".to_owned(), |s| format!("slope {:.2}", s.slope));
     Line {
         name: study.method.to_owned(),
@@ -39,7 +39,7 @@ fn measured(study: &Study) -> Line {
 }
 
 /// The theorem's slope, drawn through the first measured point: what is measured should rise no faster.
-fn promised(study: &Study) -> Option<Line> {
+fn promised(study: &RateStudy) -> Option<Line> {
     let first = arrived(study).next()?;
     let last = arrived(study).last().filter(|last| last.eps < first.eps)?;
     let count = first.gradients().max(1) as f64;

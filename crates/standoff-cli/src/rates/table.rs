@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use standoff::race::Slope;
 use standoff_train::document;
 
-use super::{Count, Study};
 use crate::present::number::{self, count};
 use crate::present::screen::{DIM, paint};
 use crate::present::table::{Table, wrapped};
+use standoff::race::rates::{RateCount, RateStudy};
 
 /// Counts, slopes and bounds: a table for each game.
-pub(crate) fn render(studies: &[Study], eps: &[f64], width: usize) -> String {
+pub(crate) fn render(studies: &[RateStudy], eps: &[f64], width: usize) -> String {
     let slope = |s: &Option<Slope>| s.map_or_else(|| "-".to_owned(), |s| format!("{:.2}", s.slope));
     let mut out = String::new();
     for of_game in studies.chunk_by(|a, b| a.game == b.game) {
@@ -30,14 +30,14 @@ pub(crate) fn render(studies: &[Study], eps: &[f64], width: usize) -> String {
     out + &format!("{}\n", paint(DIM, &wrapped(note, width)))
 }
 
-fn cell(c: &Count) -> String {
+fn cell(c: &RateCount) -> String {
     if c.converged() { count(c.gradients()) } else { c.ending.name().to_owned() }
 }
 
 /// Everything as one object.
-pub(crate) fn json(studies: &[Study], max_gradients: u64) -> Value {
+pub(crate) fn json(studies: &[RateStudy], max_gradients: u64) -> Value {
     let slope = |s: &Option<Slope>| s.map(|s| json!({ "slope": s.slope, "residual": s.residual, "points": s.points }));
-    let counts = |c: &Count| json!({ "eps": c.eps, "ending": c.ending.name(), "gradients": c.gradients(), "grad_x": c.grad_x, "grad_y": c.grad_y });
+    let counts = |c: &RateCount| json!({ "eps": c.eps, "ending": c.ending.name(), "gradients": c.gradients(), "grad_x": c.grad_x, "grad_y": c.grad_y });
     let studies: Vec<Value> = studies
         .iter()
         .map(|s| {

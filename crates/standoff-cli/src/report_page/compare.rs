@@ -1,13 +1,15 @@
-//! Several runs side by side: their figures in one table, their curves in one chart, and what their configurations differ in.
+//! Several runs side by side: a table, common charts, and the differences of their configurations.
 
 use super::load::{LoadedRun, RunKind};
-use super::track::{Bundle, Track};
+use super::track::Bundle;
 use super::{robust, traced};
 use crate::present::chart::{Axis, Chart, End, Join, Line, LineStyle};
 use crate::present::page;
 use crate::present::table::{Cell, Table};
+use standoff_train::fair::record::FairRecord;
 use standoff_train::fair::results::Results;
 use standoff_train::fair::statistics::{Measured, summarise};
+use standoff_train::training::record::RunRecord;
 
 /// The section; empty for a single run, and for runs that have nothing in common.
 pub(super) fn section(runs: &[LoadedRun]) -> String {
@@ -28,11 +30,11 @@ pub(super) fn section(runs: &[LoadedRun]) -> String {
     format!("<section id=\"compared\"><h2>Side by side</h2>\n{inside}</section>\n")
 }
 
-type Fair<'a> = (&'a str, &'a Results, &'a [Vec<Track>]);
+type Fair<'a> = (&'a str, &'a Results, &'a [Vec<RunRecord>]);
 
 fn fair(out: &mut String, runs: &[LoadedRun]) {
     let own = |run| match run {
-        &LoadedRun { ref name, kind: RunKind::Fair { ref results, ref tracks }, .. } => {
+        &LoadedRun { ref name, kind: RunKind::Fair(FairRecord { ref results, runs: ref tracks }), .. } => {
             Some((name.as_str(), results, &tracks[..]))
         }
         _ => None,
@@ -71,9 +73,9 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
         let title = format!("{method}: worst group's loss");
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("largest group loss"));
         for (i, (name, _, tracks)) in runs.iter().enumerate() {
-            let own = |seeds: &&Vec<Track>| seeds.first().is_some_and(|track| track.label == method);
+            let own = |seeds: &&Vec<RunRecord>| seeds.first().is_some_and(|track| track.label == method);
             for seeds in tracks.iter().filter(own) {
-                let curves: Vec<_> = seeds.iter().map(|t| t.points(|m| (m.step as f64, m.largest()))).collect();
+                let curves: Vec<_> = seeds.iter().map(|t| t.points(|m| (m.step as f64, m.largest_loss()))).collect();
                 let Bundle { points, band } = Bundle::of(&curves);
                 chart.lines.push(Line {
                     name: (*name).to_owned(),
@@ -88,7 +90,7 @@ fn curves(out: &mut String, runs: &[Fair<'_>]) {
             page::figure(
                 out,
                 chart,
-                "On all training data: the middle of the seeds of each run, and the band that holds all of them.",
+                "On all training data: the median over the seeds of each run, and the band of all seeds.",
             );
         }
     }
@@ -113,7 +115,7 @@ fn trained(out: &mut String, runs: &[LoadedRun]) {
     robust::figures(out, &found.iter().map(|(name, _, track)| (*name, *track)).collect::<Vec<_>>());
 }
 
-/// What attacks leave at most and what is proven at least, of every network.
+/// The upper and the lower bounds on the accuracy of every network.
 fn attacked(out: &mut String, runs: &[LoadedRun]) {
     let mut chart = Chart::new("accuracy against eps", Axis::linear("eps"), Axis::linear("accuracy in percent"));
     (chart.y.lower, chart.y.upper) = (Some(0.0), Some(100.0));
@@ -121,7 +123,7 @@ fn attacked(out: &mut String, runs: &[LoadedRun]) {
     for run in runs {
         let RunKind::Attack { report, .. } = &run.kind else { continue };
         for (points, what) in report.bracket().into_iter().zip(["worst case", "certified"]) {
-            // The proof has the colour of the attack, and another dash.
+            // The same colour for both bounds of a network, with another dash.
             let look = LineStyle::of(found % 6 + if what == "certified" { 6 } else { 0 });
             let name = format!("{}: {what}", run.name);
             chart.lines.push(Line { name, points, look, join: Join::Marked, end: End::Dot, ..Line::default() });
@@ -130,7 +132,7 @@ fn attacked(out: &mut String, runs: &[LoadedRun]) {
     }
     if found > 1 {
         out.push_str("<div class=\"figures\">\n");
-        page::figure(out, chart, "What all attacks together leave, and what is proven: the truth lies between.");
+        page::figure(out, chart, "Upper bounds by all attacks together, and proven lower bounds.");
         out.push_str("</div>\n");
     }
 }

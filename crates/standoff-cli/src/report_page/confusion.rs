@@ -1,17 +1,20 @@
-//! What the samples of each group were taken for, summed over the seeds.
+//! Confusion matrices, summed over the seeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::present::chart::escape;
-use crate::present::number::count;
+use crate::present::number::{count, percent};
 use crate::present::page;
+use crate::present::table::Table;
 use standoff_train::fair::results::{Results, Variant};
 
-/// More classes than fit a page are not drawn.
-const MOST: usize = 40;
+/// Classes of a matrix that fits the page. With more classes, the most frequent errors are listed instead.
+const MOST: usize = 12;
+/// Errors listed.
+const ERRORS: usize = 10;
 
-/// Counts by the name of a row and by prediction; the label tells which is right.
+/// Counts by the name of a row and by prediction; the label is the correct prediction.
 #[derive(Debug, Default)]
 struct Matrix {
     title: String,
@@ -28,19 +31,15 @@ pub(super) fn render(out: &mut String, results: &Results) {
     }
     if drawn.is_empty() {
         if !results.runs.is_empty() {
-            page::paragraph(
-                out,
-                "soft",
-                "There are no confusion matrices: this run is of before predictions were counted.",
-            );
+            page::paragraph(out, "soft", "Older runs have no confusion matrices.");
         }
         return;
     }
-    page::heading(out, "What each group is taken for");
+    page::heading(out, "Predictions for each group");
     page::paragraph(
         out,
         "soft",
-        "Test samples over all seeds: the share of the row in percent, and the count. Framed is what is right.",
+        "Test samples over all seeds: the share of the row in percent, and the count. Correct predictions are framed.",
     );
     let _ = writeln!(out, "<div class=\"matrices\">\n{drawn}</div>");
 }
@@ -74,7 +73,7 @@ fn matrices(results: &Results, variant: &Variant) -> Vec<Matrix> {
             (class(results, label), label, own)
         };
         let rows = labels(group).into_iter().map(row).collect();
-        Matrix { title: format!("{title}, {}", results.group_names[g]), corner: "is", rows }
+        Matrix { title: format!("{title}, {}", results.group_names[g]), corner: "class", rows }
     };
     counts.iter().enumerate().map(one).collect()
 }
@@ -84,11 +83,11 @@ fn class(results: &Results, label: usize) -> String {
 }
 
 fn draw(out: &mut String, results: &Results, matrix: &Matrix) {
-    // Classes that are right somewhere or that were predicted.
+    // Classes that occur as a label or as a prediction.
     let mut columns: BTreeSet<usize> = matrix.rows.iter().map(|row| row.1).collect();
     columns.extend(matrix.rows.iter().flat_map(|row| row.2.keys()));
     if columns.len() > MOST {
-        return;
+        return errors(out, results, matrix);
     }
     let _ = write!(out, "<div><table class=\"confusion\"><caption>{}</caption>\n<thead><tr>", escape(&matrix.title));
     let _ = write!(out, "<th>{}</th>", matrix.corner);
@@ -116,7 +115,26 @@ fn draw(out: &mut String, results: &Results, matrix: &Matrix) {
     out.push_str("</tbody>\n</table></div>\n");
 }
 
-/// Which of the five shades.
+/// The most frequent errors of a matrix.
+fn errors(out: &mut String, results: &Results, matrix: &Matrix) {
+    let mut wrong: Vec<(usize, f64, &str, usize)> = Vec::new();
+    for (name, label, counts) in &matrix.rows {
+        let all: usize = counts.values().sum();
+        let own = counts.iter().filter(|(column, n)| *column != label && **n > 0);
+        wrong.extend(own.map(|(column, n)| (*n, *n as f64 / all as f64, name.as_str(), *column)));
+    }
+    wrong.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
+    let caption = format!("{}: most frequent errors", matrix.title);
+    let mut table = Table::new(&caption, matrix.corner, ["predicted", "percent", "count"]);
+    for (n, share, name, column) in wrong.into_iter().take(ERRORS) {
+        table.row(name, [class(results, column), percent(share), count(n as u64)]);
+    }
+    out.push_str("<div>");
+    table.html(out);
+    out.push_str("</div>\n");
+}
+
+/// Number of the shade, from 0 to 5.
 fn heat(share: f64) -> usize {
     (share * 5.0).ceil().clamp(0.0, 5.0) as usize
 }

@@ -1,14 +1,16 @@
-//! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and how losses, weights and gaps went.
+//! `standoff fair` on the page: the tables of the terminal, the paper's Figure 1, and curves of losses, weights and gaps.
 
 use super::confusion;
-use super::track::{Bundle, Measure, Track};
+use super::track::Bundle;
 use crate::fair::{frontier, table};
 use crate::present::chart::{Axis, Chart, Join, Line, LineStyle};
 use crate::present::page;
 use standoff_train::fair::results::Results;
+use standoff_train::training::Measurement;
+use standoff_train::training::record::RunRecord;
 
 /// The trainings of one method, seed by seed.
-pub(super) type Seeds = Vec<Track>;
+pub(super) type Seeds = Vec<RunRecord>;
 
 /// The section.
 pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
@@ -20,10 +22,10 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
         tables.iter().for_each(|table| table.html(out));
     }
     if !tracks.is_empty() {
-        page::heading(out, "The way there");
+        page::heading(out, "Training curves");
         let most = tracks.iter().map(Vec::len).max().unwrap_or(0);
         if most > 1 {
-            let text = format!("A line is the middle of up to {most} seeds, the band around it holds all of them.");
+            let text = format!("Each line is the median of up to {most} seeds; the band contains all of them.");
             page::paragraph(out, "soft", &text);
         }
         out.push_str("<div class=\"figures\">\n");
@@ -38,7 +40,7 @@ pub(super) fn render(out: &mut String, results: &Results, tracks: &[Seeds]) {
 }
 
 /// A line of a method, with the band of its seeds.
-fn line(i: usize, seeds: &Seeds, of: &dyn Fn(&Track) -> Vec<(f64, f64)>) -> Line {
+fn line(i: usize, seeds: &Seeds, of: &dyn Fn(&RunRecord) -> Vec<(f64, f64)>) -> Line {
     let Bundle { points, band } = Bundle::of(&seeds.iter().map(of).collect::<Vec<_>>());
     let name = seeds.first().map(|track| track.label.clone()).unwrap_or_default();
     Line { name, points, band, look: LineStyle::of(i), ..Line::default() }
@@ -59,12 +61,14 @@ fn losses(out: &mut String, tracks: &[Seeds]) {
         )
     };
     let mut chart = Chart::new("training loss of the worst group", Axis::linear(x), Axis::log("largest group loss"));
-    let of = |track: &Track| if by_epoch { track.worst() } else { track.points(|m| (m.step as f64, m.largest())) };
+    let of = |track: &RunRecord| {
+        if by_epoch { track.largest_losses() } else { track.points(|m| (m.step as f64, m.largest_loss())) }
+    };
     chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &of)));
     page::figure(out, chart, caption);
 }
 
-/// X and Y against gradients. A bound of zero has no place on a logarithmic axis: it is said instead.
+/// X and Y against gradients. The caption names the methods whose bound is always zero: a logarithmic axis cannot show it.
 fn gaps(out: &mut String, tracks: &[Seeds]) {
     let what = ["X, what the network could still gain", "Y, what the weights of the groups could still gain"];
     for (k, what) in what.into_iter().enumerate() {
@@ -73,7 +77,7 @@ fn gaps(out: &mut String, tracks: &[Seeds]) {
         let mut chart = Chart::new(title, Axis::linear("gradient evaluations"), Axis::log(label));
         let mut zero = Vec::new();
         for (i, seeds) in tracks.iter().enumerate() {
-            if seeds.iter().all(|track| positive(track, k).is_empty() && !track.measures.is_empty()) {
+            if seeds.iter().all(|track| positive(track, k).is_empty() && !track.measurements.is_empty()) {
                 zero.extend(seeds.first().map(|track| track.label.as_str()));
             }
             // Marked: a point between two zeros would not show otherwise.
@@ -85,15 +89,15 @@ fn gaps(out: &mut String, tracks: &[Seeds]) {
             out,
             chart,
             &format!(
-                "{what} to first order, by a step of length 1, on all training data. Where a line is broken it is 0.{aside}"
+                "{what} to first order, by a step of length 1, on all training data. Gaps in a line are zeros.{aside}"
             ),
         );
     }
 }
 
 /// A gap where it is positive; where it is zero the line is broken. Nothing if it never is positive.
-pub(super) fn positive(track: &Track, k: usize) -> Vec<(f64, f64)> {
-    let own = |m: &Measure| {
+pub(super) fn positive(track: &RunRecord, k: usize) -> Vec<(f64, f64)> {
+    let own = |m: &Measurement| {
         let gap = m.gaps()[k];
         (m.gradients as f64, if gap > 0.0 { gap } else { f64::NAN })
     };
@@ -103,17 +107,17 @@ pub(super) fn positive(track: &Track, k: usize) -> Vec<(f64, f64)> {
 
 /// The worst group of the test part, on the way.
 fn accuracy(out: &mut String, results: &Results, tracks: &[Seeds]) {
-    let known = tracks.iter().flatten().flat_map(|track| &track.measures).any(|m| !m.correct.is_empty());
+    let known = tracks.iter().flatten().flat_map(|track| &track.measurements).any(|m| !m.correct.is_empty());
     let Some(run) = results.runs.first().filter(|_| known) else { return };
     let sizes: Vec<usize> = run.test.iter().map(|score| score.total).collect();
-    let worst = |m: &Measure| {
+    let worst = |m: &Measurement| {
         let shares = m.correct.iter().zip(&sizes).filter(|(_, n)| **n > 0).map(|(c, n)| 100.0 * *c as f64 / *n as f64);
         (m.step as f64, shares.min_by(f64::total_cmp).unwrap_or(f64::NAN))
     };
     let y = Axis::linear("worst group, percent");
     let mut chart = Chart::new("test accuracy of the worst group", Axis::linear("step"), y);
     chart.lines.extend(tracks.iter().enumerate().map(|(i, seeds)| line(i, seeds, &|track| track.points(worst))));
-    page::figure(out, chart, "The smallest accuracy of a group on the test part, as training went on.");
+    page::figure(out, chart, "The smallest accuracy of a group on the test part during training.");
 }
 
 /// The trade-off, where several lambdas were run.
@@ -127,7 +131,7 @@ fn sweep(out: &mut String, results: &Results) {
         page::figure(
             out,
             chart,
-            "What the worst group costs the average, by lambda; bars are 95 percent intervals of the mean over seeds.",
+            "Average against worst group, by lambda; bars are 95 percent intervals of the mean over seeds.",
         );
     }
 }
@@ -139,13 +143,13 @@ fn groups(out: &mut String, results: &Results, tracks: &[Seeds]) {
         page::paragraph(out, "soft", &format!("These curves are of seed {} alone, the first.", track.seed));
     }
     out.push_str("<div class=\"figures\">\n");
-    let name = |track: &Track, g: usize| {
+    let name = |track: &RunRecord, g: usize| {
         let named = results.group_names.get(g).or_else(|| track.names.get(g));
         named.cloned().unwrap_or_else(|| format!("group {}", g + 1))
     };
     for track in tracks.iter().filter_map(|seeds| seeds.first()) {
-        let count = track.measures.iter().map(Measure::groups).max().unwrap_or(0);
-        let lines = |of: &dyn Fn(&Measure, usize) -> f64, join: Join| -> Vec<Line> {
+        let count = track.measurements.iter().map(|m| m.losses.len()).max().unwrap_or(0);
+        let lines = |of: &dyn Fn(&Measurement, usize) -> f64, join: Join| -> Vec<Line> {
             let one = |g: usize| Line {
                 name: name(track, g),
                 points: track.points(|m| (m.step as f64, of(m, g))),
@@ -157,12 +161,12 @@ fn groups(out: &mut String, results: &Results, tracks: &[Seeds]) {
         };
         let title = format!("{}: loss of each group", track.label);
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::log("mean training loss"));
-        chart.lines = lines(&Measure::loss, Join::Straight);
+        chart.lines = lines(&Measurement::loss, Join::Straight);
         page::figure(out, chart, "");
         let title = format!("{}: weight of each group", track.label);
         let mut chart = Chart::new(&title, Axis::linear("step"), Axis::linear("weight"));
         (chart.y.lower, chart.y.upper) = (Some(0.0), Some(1.0));
-        chart.lines = lines(&Measure::weight, Join::Straight);
+        chart.lines = lines(&Measurement::weight, Join::Straight);
         let moves = |line: &Line| line.points.iter().any(|p| (p.1 - line.points[0].1).abs() > 1e-6);
         let caption = if chart.lines.iter().any(moves) { "" } else { "The weights never change." };
         page::figure(out, chart, caption);

@@ -1,13 +1,14 @@
-//! `standoff robust` on the page: the verdict beside the paper's Table 3, the loss, accuracies and gaps on the way.
+//! `standoff robust` on the page: accuracies, the paper's Table 3, and the curves of loss, accuracies and gaps.
 
 use super::fair::positive;
-use super::track::{Measure, Track};
 use crate::present::chart::{Axis, Chart, Line, LineStyle};
 use crate::present::number::{count, duration, short, upper};
 use crate::present::page;
 use crate::present::table::{Cell, Table};
 use crate::reproduce::items::{LEVELS, TABLE_3};
 use standoff_train::robust::results::{RobustResult, Share};
+use standoff_train::training::Measurement;
+use standoff_train::training::record::RunRecord;
 
 /// The accuracies and certificates of several runs.
 pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
@@ -15,7 +16,11 @@ pub(super) fn verdicts(out: &mut String, runs: &[(&str, &RobustResult)]) {
                    at that eps; then the certificate of the frozen game on fixed training images";
     let heads = ["natural", "PGD-40", "proven", "eps", "X at most", "Y at most", "value", "steps", "time"];
     let mut table = Table::new(caption, "run", heads).with_layers(&[""]);
-    let share = |s: &Share| Cell::from([format!("{:.2}", s.percent()), format!("of {}", count(s.total as u64))]);
+    let share = |s: &Share| match s.total {
+        // A run without test images, from Python.
+        0 => Cell::from("-".to_owned()),
+        total => Cell::from([format!("{:.2}", s.percent()), format!("of {}", count(total as u64))]),
+    };
     for (name, r) in runs {
         let [x, y] = [r.x_gap[1], r.y_gap[1]].map(upper);
         let rest = [short(r.eps), x, y, short(r.value), count(r.steps), duration(r.seconds)].map(Cell::from);
@@ -37,7 +42,7 @@ pub(super) fn paper(out: &mut String) {
 }
 
 /// The figures of several trainings, a line each, or two where two things are measured.
-pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
+pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
     out.push_str("<div class=\"figures\">\n");
     let line = |i: usize, name: String, points: Vec<(f64, f64)>| Line {
         name,
@@ -45,36 +50,36 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
         look: LineStyle::of(i),
         ..Line::default()
     };
-    let each = |of: &dyn Fn(&Track) -> Vec<(f64, f64)>| -> Vec<Line> {
+    let each = |of: &dyn Fn(&RunRecord) -> Vec<(f64, f64)>| -> Vec<Line> {
         tracks.iter().enumerate().map(|(i, (name, track))| line(i, (*name).to_owned(), of(track))).collect()
     };
-    let epoch = |m: &Measure| m.epoch.unwrap_or(f64::NAN);
+    let epoch = |m: &Measurement| m.epoch.unwrap_or(f64::NAN);
     let draw = |out: &mut String, title: &str, axes: (Axis, Axis), lines: Vec<Line>, caption: &str| {
         let mut chart = Chart::new(title, axes.0, axes.1);
         chart.lines = lines;
         page::figure(out, chart, caption);
     };
     let x = || Axis::linear("epoch");
-    let lines = each(&|t| t.worst());
+    let lines = each(&|t| t.largest_losses());
     draw(
         out,
         "training loss",
         (x(), Axis::log("mean loss of the epoch")),
         lines,
-        "The loss that the steps of each epoch saw, under attack.",
+        "Mean loss of the steps of each epoch, under attack.",
     );
-    let lines = each(&|t| t.points(|m| (epoch(m), m.value())));
+    let lines = each(&|t| t.points(|m| (epoch(m), m.value)));
     draw(out, "value of the game", (x(), Axis::log("value")), lines, "f on fixed training images, the attack frozen.");
-    let percent = |share: Option<Share>| share.map_or(f64::NAN, Share::percent);
+    let percent = Share::percent;
     let lines = each(&|t| t.points(|m| (epoch(m), percent(m.natural))));
-    draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, as they are.");
+    draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, without an attack.");
     let lines = each(&|t| t.points(|m| (epoch(m), percent(m.standing))));
     draw(
         out,
-        "standing training images",
+        "training images that resist the attack",
         (x(), Axis::linear("percent")),
         lines,
-        "Fixed training images that stand under the attack of training, or are proven to.",
+        "Fixed training images that the attack of training does not break, or that are certified.",
     );
     let g = || Axis::linear("gradient evaluations");
     draw(
@@ -82,11 +87,11 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &Track)]) {
         "X against gradients",
         (g(), Axis::log("X at most")),
         each(&|t| positive(t, 0)),
-        "What the network could still gain to first order.",
+        "Bound on what the network could still gain to first order.",
     );
     let zero: Vec<&str> = tracks.iter().filter(|(_, t)| positive(t, 1).is_empty()).map(|(name, _)| *name).collect();
     let aside = if zero.is_empty() { String::new() } else { format!(" It is 0 throughout for {}.", zero.join(", ")) };
-    let caption = format!("What the attacker could still gain to first order.{aside}");
+    let caption = format!("Bound on what the attacker could still gain to first order.{aside}");
     draw(out, "Y against gradients", (g(), Axis::log("Y at most")), each(&|t| positive(t, 1)), &caption);
     out.push_str("</div>\n");
 }

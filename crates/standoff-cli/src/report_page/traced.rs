@@ -1,4 +1,4 @@
-//! The file of `solve --trace` on the page: value and certificate against gradient evaluations.
+//! A file of `solve --trace` on the page: value and certificate against gradient evaluations.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::present::page;
 use crate::present::table::Table;
 use crate::trace::HEADER;
 
-/// What was measured on the way.
+/// The measurements of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Traced {
     rows: Vec<TraceRow>,
@@ -56,8 +56,8 @@ impl Traced {
         let axis = || Axis::linear("gradient evaluations");
         let mut chart = Chart::new(&format!("{name}: X and Y against gradients"), axis(), Axis::log("at most"));
         chart.lines = vec![self.gap(0, "X", 0), self.gap(1, "Y", 1)];
-        let zero = if last.gaps.contains(&0.0) { " Where a line is broken it is 0." } else { "" };
-        page::figure(out, chart, &format!("What either player could still gain to first order.{zero}"));
+        let zero = if last.gaps.contains(&0.0) { " Gaps in a line are zeros." } else { "" };
+        page::figure(out, chart, &format!("Bounds on what either player could still gain to first order.{zero}"));
         let mut chart = Chart::new(&format!("{name}: value"), axis(), Axis::linear("f(x, y)"));
         let points = self.rows.iter().map(|row| (row.gradients, row.value)).collect();
         chart.lines.push(Line { name: "value".to_owned(), points, ..Line::default() });

@@ -1,130 +1,4 @@
-//! What one training left behind on its way: `metrics.jsonl` and `epochs.csv`, as far as they can be read.
-
-use std::path::Path;
-
-use serde::Deserialize;
-
-use crate::fair::figure::{largest, rows};
-use crate::files;
-use standoff_train::robust::results::Share;
-
-/// One line of `metrics.jsonl`, of a fair or of a robust training. A number that is not finite is `null` there.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Measure {
-    pub(super) step: u64,
-    #[serde(default)]
-    pub(super) epoch: Option<f64>,
-    #[serde(default)]
-    losses: Vec<Option<f64>>,
-    #[serde(default)]
-    weights: Vec<Option<f64>>,
-    #[serde(default)]
-    value: Option<f64>,
-    #[serde(default)]
-    x_gap: [Option<f64>; 2],
-    #[serde(default)]
-    y_gap: [Option<f64>; 2],
-    #[serde(default)]
-    pub(super) correct: Vec<usize>,
-    #[serde(default)]
-    pub(super) standing: Option<Share>,
-    #[serde(default)]
-    pub(super) natural: Option<Share>,
-    #[serde(default)]
-    pub(super) gradients: u64,
-}
-
-/// A number, or none that is finite.
-fn known(number: Option<&Option<f64>>) -> f64 {
-    number.copied().flatten().unwrap_or(f64::NAN)
-}
-
-impl Measure {
-    /// The loss of a group.
-    pub(super) fn loss(&self, group: usize) -> f64 {
-        known(self.losses.get(group))
-    }
-
-    /// How many groups it has.
-    pub(super) fn groups(&self) -> usize {
-        self.losses.len()
-    }
-
-    /// The weight of a group.
-    pub(super) fn weight(&self, group: usize) -> f64 {
-        known(self.weights.get(group))
-    }
-
-    pub(super) fn value(&self) -> f64 {
-        known(Some(&self.value))
-    }
-
-    /// The upper bounds of X and of Y.
-    pub(super) fn gaps(&self) -> [f64; 2] {
-        [known(self.x_gap.get(1)), known(self.y_gap.get(1))]
-    }
-
-    /// The largest loss of a group; NaN if one is.
-    pub(super) fn largest(&self) -> f64 {
-        let all = (0..self.losses.len()).map(|g| self.loss(g));
-        all.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(f64::NAN)
-    }
-}
-
-/// A training on its way.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Track {
-    /// `minmax-reg 0.1`.
-    pub(super) label: String,
-    pub(super) seed: u64,
-    pub(super) measures: Vec<Measure>,
-    /// Each epoch: its number, then the losses.
-    pub(super) epochs: Vec<Vec<f64>>,
-    /// The names above the losses.
-    pub(super) names: Vec<String>,
-}
-
-impl Track {
-    /// Reads the files of a folder; what is wrong with them is noted, and what is right is kept.
-    pub(super) fn read(folder: &Path, label: &str, seed: u64, notes: &mut Vec<String>) -> Self {
-        let bytes = |name: &str| files::bytes(&folder.join(name), files::MAX_TEXT).ok();
-        let text = |name: &str| bytes(name).map(|b| String::from_utf8_lossy(&b).into_owned());
-        let shown = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut measures = Vec::new();
-        match text("metrics.jsonl") {
-            None => notes.push(format!("{shown}: there is no metrics.jsonl, so nothing is known of its way")),
-            Some(text) => {
-                let read: Vec<Option<Measure>> = text.lines().map(|line| serde_json::from_str(line).ok()).collect();
-                let bad = read.iter().filter(|line| line.is_none()).count();
-                if bad > 0 {
-                    notes.push(format!(
-                        "{shown}: {bad} of {} lines of metrics.jsonl are damaged and left out",
-                        read.len()
-                    ));
-                }
-                measures.extend(read.into_iter().flatten());
-            }
-        }
-        let epochs = text("epochs.csv").unwrap_or_default();
-        Self {
-            label: label.to_owned(),
-            seed,
-            measures,
-            names: names(epochs.lines().next().unwrap_or("")),
-            epochs: rows(&epochs),
-        }
-    }
-
-    /// Points of what was measured.
-    pub(super) fn points(&self, of: impl Fn(&Measure) -> (f64, f64)) -> Vec<(f64, f64)> {
-        self.measures.iter().map(of).collect()
-    }
-
-    /// The largest loss of every epoch.
-    pub(super) fn worst(&self) -> Vec<(f64, f64)> {
-        self.epochs.iter().filter_map(|row| largest(row)).collect()
-    }
-}
+//! The same curve of several trainings.
 
 /// The same curve of several trainings: the middle of them, and the band that holds them all.
 #[derive(Debug, Default, PartialEq)]
@@ -158,23 +32,8 @@ impl Bundle {
     }
 }
 
-/// The names in the first line of `epochs.csv`, without that of the epoch.
-fn names(line: &str) -> Vec<String> {
-    let (mut out, mut quoted) = (vec![String::new()], false);
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => out.push(String::new()),
-            c => out.last_mut().into_iter().for_each(|name| name.push(c)),
-        }
-    }
-    out.split_off(1)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -184,23 +43,5 @@ mod tests {
         assert_eq!(bundle.points, [(0.0, 2.0), (1.0, 2.0)]);
         assert_eq!(bundle.band, [(0.0, 1.0, 5.0), (1.0, 2.0, 2.0)]);
         assert!(Bundle::of(&curves[..1]).band.is_empty() && Bundle::of(&[]).points.is_empty());
-    }
-
-    #[test]
-    fn names_may_hold_commas() {
-        assert_eq!(names("epoch,\"a, b\",c"), ["a, b", "c"]);
-        assert!(names("").is_empty());
-    }
-
-    #[test]
-    fn a_damaged_line_is_left_out_and_noted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("metrics.jsonl"), "{\"step\":0,\"losses\":[1,null]}\n{\"step\":1,\"los")
-            .expect("written");
-        let mut notes = Vec::new();
-        let track = Track::read(folder.path(), "minmax", 1, &mut notes);
-        assert_eq!(track.measures.len(), 1);
-        assert!(track.measures[0].largest().is_nan());
-        assert!(notes[0].contains("1 of 2 lines of metrics.jsonl are damaged"), "{notes:?}");
     }
 }

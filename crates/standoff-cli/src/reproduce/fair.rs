@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::items::Source;
+use super::items::ExperimentFile;
 use super::{Bench, Made};
 use crate::fair::{self, figure, table};
 use crate::files;
@@ -17,7 +17,12 @@ use standoff_train::fair::train::Spec;
 use standoff_train::training::{Claim, Description as _, Experiment};
 
 /// Trains the runs that are missing, and makes the table or the figure of the finished ones.
-pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[FairMethod], screen: &mut Screen) -> Result<Made> {
+pub(super) fn make(
+    bench: &Bench<'_>,
+    source: ExperimentFile,
+    figure: &[FairMethod],
+    screen: &mut Screen,
+) -> Result<Made> {
     let experiment = open(bench, source, figure)?;
     for warning in &experiment.task.warnings {
         screen.warn(warning);
@@ -40,14 +45,14 @@ pub(super) fn make(bench: &Bench<'_>, source: Source, figure: &[FairMethod], scr
     Ok(shown(&results, left, screen))
 }
 
-/// Whether a run belongs to the item.
+/// True if a run belongs to the item.
 fn wanted(bench: &Bench<'_>, figure: &[FairMethod], spec: &Spec) -> bool {
     let seeds = if figure.is_empty() { bench.request.seeds } else { 1 };
     spec.seed <= seeds && (figure.is_empty() || figure.contains(&spec.method))
 }
 
 /// The experiment in its folder, begun or found there.
-fn open(bench: &Bench<'_>, source: Source, figure: &[FairMethod]) -> Result<Experiment<FairConfig>> {
+fn open(bench: &Bench<'_>, source: ExperimentFile, figure: &[FairMethod]) -> Result<Experiment<FairConfig>> {
     let mut config = FairConfig::parse(source.text, source.name)?;
     config.title = bench.title(&config.title);
     config.seeds = if figure.is_empty() { bench.request.seeds } else { 1 };

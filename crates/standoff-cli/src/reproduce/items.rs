@@ -1,4 +1,4 @@
-//! What the paper shows, and the experiments behind each.
+//! The tables and figures of the paper, and the experiments behind each.
 
 use anyhow::{Result, bail};
 use standoff::error::nearest;
@@ -13,13 +13,13 @@ pub(crate) struct Item {
     pub(crate) recipe: Recipe,
 }
 
-/// What it is made of.
+/// The experiments behind a table or figure.
 #[derive(Debug)]
 pub(crate) enum Recipe {
     /// Runs of `standoff fair`.
     Fair {
         /// The experiment, which is also the folder.
-        experiment: Source,
+        experiment: ExperimentFile,
         /// These methods from the first seed alone, as a figure; none for the table of all.
         figure: &'static [FairMethod],
     },
@@ -32,7 +32,7 @@ pub(crate) enum Recipe {
 
 /// An experiment file that is part of the program.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source {
+pub(crate) struct ExperimentFile {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }
@@ -40,10 +40,10 @@ pub(crate) struct Source {
 /// A row of Table 3.
 #[derive(Debug)]
 pub(crate) struct Row {
-    pub(crate) source: Source,
-    /// What it is called.
+    pub(crate) source: ExperimentFile,
+    /// Its name in the table.
     pub(crate) label: &'static str,
-    /// What the paper says, in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
+    /// The results of the paper in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
     pub(crate) paper: [f64; 7],
 }
 
@@ -52,11 +52,11 @@ pub(crate) const LEVELS: [f64; 3] = [0.2, 0.3, 0.4];
 
 macro_rules! experiment {
     ($name:literal) => {
-        Source { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }
+        ExperimentFile { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }
     };
 }
 
-const fn table(name: &'static str, about: &'static str, experiment: Source) -> Item {
+const fn table(name: &'static str, about: &'static str, experiment: ExperimentFile) -> Item {
     Item { name, about, recipe: Recipe::Fair { experiment, figure: &[] } }
 }
 

@@ -1,4 +1,4 @@
-//! `standoff reproduce`: the paper's tables and its figure, each from the experiments behind it, with its own numbers beside.
+//! `standoff reproduce`: the tables and the figure of the paper, beside the published numbers.
 
 mod fair;
 pub(crate) mod items;
@@ -33,17 +33,17 @@ pub(crate) struct ReproduceRequest {
     pub(crate) json: bool,
 }
 
-/// One item, as far as it came.
+/// A finished or unfinished item.
 struct Made {
     /// For the terminal.
     text: String,
     markdown: String,
     json: Value,
-    /// What is not done yet, in words.
+    /// The runs that are not finished.
     left: Vec<String>,
 }
 
-/// What the parts of an item share.
+/// The request, the item and its deadline.
 struct Bench<'a> {
     request: &'a ReproduceRequest,
     item: &'a Item,
@@ -59,7 +59,7 @@ impl Bench<'_> {
         control
     }
 
-    /// Whether the time is up, or somebody has pressed Ctrl-C.
+    /// True after the deadline or Ctrl-C.
     fn ends(&self) -> bool {
         self.control("").ends()
     }
@@ -68,7 +68,7 @@ impl Bench<'_> {
         self.request.out.join(name)
     }
 
-    /// What stands before the configuration's own title where it is not run as it is.
+    /// The title, with a warning if the experiment is shortened.
     fn title(&self, title: &str) -> String {
         match self.request.shorten {
             1 => title.to_owned(),
@@ -77,14 +77,14 @@ impl Bench<'_> {
     }
 }
 
-/// Runs what the items need, as far as the time goes; then tables and the report.
+/// Runs the experiments of the items within the budget; then makes the tables and the report.
 pub(crate) fn run(request: &ReproduceRequest, stop: &Arc<AtomicBool>, screen: &mut Screen) -> Result<Exit> {
     std::fs::create_dir_all(&request.out)
         .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&request.out), files::plain(&e)))?;
     let begun = Instant::now();
     let (mut left, mut all) = (Vec::new(), Map::new());
     for (i, item) in request.items.iter().enumerate() {
-        // Who comes later finds its share of the time untouched.
+        // Every item has an equal share of the remaining time.
         let share = |budget: Duration| {
             let rest = budget.saturating_sub(begun.elapsed());
             Instant::now() + rest / u32::try_from(request.items.len() - i).unwrap_or(u32::MAX)
@@ -139,14 +139,14 @@ fn tables(request: &ReproduceRequest) -> String {
         .join(", ")
 }
 
-/// What is left, and how to go on with it.
+/// Shows what is not finished and how to continue.
 fn end(left: &[String], stop: &AtomicBool, screen: &mut Screen) -> Exit {
     if left.is_empty() {
         return Exit::Done;
     }
     let interrupted = stop.load(Ordering::Relaxed);
     let why = if interrupted { "interrupted and saved" } else { "the budget is used up, and everything is saved" };
-    screen.note(&format!("{why}; the same command goes on where it is. Left:"));
+    screen.note(&format!("{why}; the same command continues. Not finished:"));
     left.iter().for_each(|what| screen.note(&format!("  {what}")));
     if interrupted { Exit::Interrupted } else { Exit::Unmet }
 }

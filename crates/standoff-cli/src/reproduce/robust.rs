@@ -25,14 +25,14 @@ const STANDARD: u64 = 1000;
 /// Test images in all.
 const ALL: u64 = 10_000;
 
-/// What there is of a network: its name, and what the protocols found.
+/// A network and the results of both protocols, if they are finished.
 struct Found<'a> {
     row: &'a Row,
     paper: Option<AttackResult>,
     standard: Option<AttackResult>,
 }
 
-/// Trains and attacks what is missing, and makes the table of what there is.
+/// Trains and attacks the networks that are missing, and makes the table of the finished ones.
 pub(super) fn make(bench: &Bench<'_>, rows: &[Row], screen: &mut Screen) -> Result<Made> {
     let (mut found, mut left) = (Vec::new(), Vec::new());
     let end = bench.deadline;
@@ -45,7 +45,7 @@ pub(super) fn make(bench: &Bench<'_>, rows: &[Row], screen: &mut Screen) -> Resu
         found.push(one);
         left.extend(missing.into_iter().map(|what| format!("{}: {what}", row.label)));
     }
-    Ok(told(bench, &found, left, screen.width()))
+    Ok(made(bench, &found, left, screen.width()))
 }
 
 /// One network, as far as the time goes, and what is missing.
@@ -88,12 +88,12 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
     Ok((Found { row, paper: both.pop().flatten(), standard }, left))
 }
 
-/// Whether an attack was carried out to its end.
+/// True if an attack is finished.
 fn whole(folder: &Path) -> bool {
     AttackResult::open(folder).is_ok_and(|attacked| attacked.is_whole(&LEVELS))
 }
 
-/// Trains; false if the time was too short.
+/// Trains a network. False if the time was too short.
 fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Result<bool> {
     let mut config = RobustConfig::parse(row.source.text, row.source.name)?;
     config.title = bench.title(&config.title);
@@ -105,7 +105,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
         config.measure_images = (config.measure_images / bench.request.shorten as usize).max(2);
     }
     let claim = Claim::fixed(config, out, |_, _| ())?;
-    if out.join(RESULT).is_file() {
+    if out.join(RESULT.name).is_file() {
         return Ok(true);
     }
     if bench.ends() {
@@ -149,7 +149,7 @@ fn tables(found: &[Found<'_>]) -> [Table; 2] {
     [first, second]
 }
 
-fn told(bench: &Bench<'_>, found: &[Found<'_>], left: Vec<String>, width: usize) -> Made {
+fn made(bench: &Bench<'_>, found: &[Found<'_>], left: Vec<String>, width: usize) -> Made {
     let title = bench.title("Table 3 of the paper: robust networks on MNIST");
     let (mut text, mut page) = (format!("{}\n", paint(NAME, &wrapped(&title, width))), format!("# {title}\n\n"));
     let mut all = serde_json::Map::new();

@@ -84,7 +84,7 @@ fn saved_images_are_in_the_ball_and_misclassified_by_the_file_alone() {
                 assert!(x.iter().all(|a| *a == (255.0 * a).round() / 255.0), "{grid}: {x:?}");
             }
         }
-        // The first two fell: now the other pixel is brighter. The third was wrong before and is as it was.
+        // The first two are broken: now the other pixel is brighter. The third was misclassified before and is unchanged.
         assert!(
             found[0][1] > found[0][0] && found[1][0] >= found[1][1] && found[2] == originals[2],
             "{grid}: {found:?}"
@@ -115,7 +115,7 @@ fn a_folder_holds_everything() {
     }
     // Where nothing falls there is nothing to draw.
     let run = attack(&scratch, &["--eps", "0.1", "--pictures", "none.png"]).exits(0);
-    assert!(run.stderr.contains("no image fell") && !scratch.path("none.png").exists(), "{run:#?}");
+    assert!(run.stderr.contains("no image is misclassified") && !scratch.path("none.png").exists(), "{run:#?}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn weights_of_other_tools_are_recognised() {
     let args =
         ["attack", "--model", "torch.safetensors", "-d", "pictures", "--classes", "0,1", "--eps", "0.6", "--json"];
     let run = scratch.run(&args).exits(0);
-    assert!(run.stderr.contains("does not say how pixels are fed"), "{run:#?}");
+    assert!(run.stderr.contains("does not record the scale of pixels"), "{run:#?}");
     assert_eq!(run.json()["budgets"][0]["worst_case"]["all"]["correct"], 0);
     let named = scratch.run(&[&args[..], &["--network", "logistic"]].concat()).exits(0);
     assert_eq!(named.json()["budgets"][0]["worst_case"], run.json()["budgets"][0]["worst_case"]);
@@ -249,7 +249,10 @@ fn ctrl_c_says_what_was_finished_and_exits_130() {
     assert!(sent.success());
     let run = Run::of(child.wait_with_output().expect("it ends")).exits(130);
     assert!(run.stderr.contains("interrupted: 0 of 2 eps finished"), "{run:#?}");
-    assert!(run.stdout.contains("interrupted: the attacks so far leave at most"), "{run:#?}");
+    assert!(
+        run.stdout.contains("interrupted at eps") && run.stdout.contains("the attacks so far leave at most"),
+        "{run:#?}"
+    );
     let kept: Value = serde_json::from_str(&scratch.read("a/results.json")).expect("JSON");
     assert_eq!(kept["interrupted"], true);
 }

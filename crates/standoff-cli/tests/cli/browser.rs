@@ -78,7 +78,7 @@ impl Page {
         }
     }
 
-    /// What an expression is worth in the page.
+    /// The value of an expression in the page.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let params =
             json!({ "expression": expression, "returnByValue": true, "userGesture": true, "awaitPromise": true });

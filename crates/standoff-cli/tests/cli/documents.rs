@@ -54,6 +54,10 @@ fn every_json_document_begins_with_its_format_and_version() {
     for (file, format) in [
         ("proof.json", "standoff-proof"),
         ("fair/results.json", "standoff-fair"),
+        ("fair/manifest.json", "standoff-run"),
+        ("fair/normal-seed-1/result.json", "standoff-fair-run"),
+        ("robust/manifest.json", "standoff-run"),
+        ("robust/results.json", "standoff-robust"),
         ("attack/results.json", "standoff-attack"),
     ] {
         let document = serde_json::from_str(&scratch.read(file)).expect("JSON");

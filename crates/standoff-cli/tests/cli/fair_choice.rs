@@ -78,7 +78,7 @@ fn a_part_is_held_out_where_none_was_asked_for_and_the_choice_survives_a_resumpt
     let again = scratch.run(&["fair", "--resume", "a", "--json"]).exits(0).json();
     assert_eq!(again["choice"], results["choice"]);
     assert_eq!(again["runs"][0]["test"], results["runs"][0]["test"]);
-    let shown = scratch.run(&["fair", "--resume", "a"]).exits(0).stdout;
+    let shown = scratch.run(&["fair", "--resume", "a", "--verbose"]).exits(0).stdout;
     assert!(shown.contains("lambda chosen by 128 validation samples") && shown.contains("chosen\n"), "{shown}");
     // A share that nothing is chosen by is no mistake, but worth a word.
     let idle = ["fair", "--data", PEOPLE, "--label", "pay", "--validation-split", "0.1", "--iterations", "2"];
@@ -98,7 +98,7 @@ fn images_have_a_validation_part_and_classes_have_names() {
     refused(&["--classes", "Shrt,Coat"], &["no class `Shrt`", "did you mean `Shirt`?"]);
     refused(&["--data", TOPS, "--classes", "Bag,Coat"], &["no images of class 8"]);
     refused(&["--lambda", "auto", "--method", "minmax"], &["minmax-reg", "not among the methods"]);
-    refused(&["--lambda", "0.1,auto"], &["`auto` stands first"]);
+    refused(&["--lambda", "0.1,auto"], &["`auto` comes first"]);
     refused(&["--lambda", "0.1,0.1"], &["lambda 0.1 is given twice"]);
     refused(&["--lambda", "auto", "--validation-split", "1"], &["--validation-split is 1"]);
     refused(&["--lambda", "auto", "--frontier"], &["--frontier"]);

@@ -29,7 +29,7 @@ fn strangers(value: &Value) -> Vec<Value> {
     }
 }
 
-/// What reading the text as an experiment is refused with.
+/// The error of reading the text as an experiment.
 type Refusal = fn(&str) -> Option<String>;
 
 /// Every key with every wrong type, and every key misspelt: refused with the key and the file in the message.

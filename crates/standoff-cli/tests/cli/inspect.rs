@@ -65,7 +65,7 @@ fn plan_takes_constants_from_the_command_line_above_those_of_the_game() {
     let sampled = scratch.run(&["plan", "game.toml", "--estimate", "--json"]).exits(0).json();
     assert_eq!(sampled["constants"]["estimated"], true);
     let words = scratch.run(&["plan", "game.toml", "--estimate"]).exits(0).stdout;
-    assert!(words.contains("not bounds") && words.contains("impossible: y's step is 1/L22"), "{words}");
+    assert!(words.contains("not bounds") && words.contains("impossible: the step of y is 1/L22"), "{words}");
 }
 
 #[test]

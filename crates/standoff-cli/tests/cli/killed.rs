@@ -1,6 +1,6 @@
 //! Runs that are killed at any moment end as runs that were not: the same files, byte for byte.
 //!
-//! What a clock says is the only difference between two runs: `seconds` in `metrics.jsonl`, `results.json` and `results.csv` is taken out
+//! Times are the only difference between two runs: `seconds` in `metrics.jsonl`, `results.json` and `results.csv` is taken out
 //! before they are compared, and the event file for TensorBoard, which is made of the lines of `metrics.jsonl` and of times, is left out. So is
 //! the lock of a killed process.
 
@@ -112,7 +112,7 @@ fn tormented(scratch: &Scratch, begin: &[&str], resume: &[&str], out: &str, spre
     within
 }
 
-/// Whether a kill came in the middle of a checkpoint's write.
+/// True if a kill came in the middle of a checkpoint's write.
 fn torn(folder: &Path) -> bool {
     let mut places = vec![folder.to_owned()];
     places.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()));

@@ -63,7 +63,7 @@ fn bounds_that_exclude_the_known_cost_are_warned_of() {
     for want in ["q_bounds allows 0.1 to 10", "r_bounds allows 0.1 to 10", "off the expert's gain"] {
         assert!(warnings.contains(want), "{warnings}");
     }
-    let words = scratch.run(&["lqr", "system.toml"]).exits(0).stdout;
+    let words = scratch.run(&["lqr", "system.toml"]).exits(0).on_one_line();
     assert!(words.contains("off the expert's gain"), "{words}");
 }
 

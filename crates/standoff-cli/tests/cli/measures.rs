@@ -1,4 +1,4 @@
-//! What `solve`, `verify` and `plan` show beside X and Y.
+//! The measures that `solve`, `verify` and `plan` show beside X and Y.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn number(value: &Value, path: &str) -> f64 {
 fn a_start_that_is_stationary_by_symmetry_is_not_passed_over() {
     let scratch = Scratch::with(&[("game.toml", SYMMETRIC)]);
     let run = scratch.run(&["solve", "game.toml"]).exits(0);
-    assert!(run.stdout.contains("warning: f curves upward in y"), "{run:#?}");
+    assert!(run.on_one_line().contains("warning: f curves upward in y"), "{run:#?}");
     let result = scratch.run(&["solve", "game.toml", "--json"]).exits(0).json();
     assert_eq!(result["curvature"]["found"], true);
     assert!((number(&result, "/curvature/y/curvature") - 2.0).abs() < 1e-6);
@@ -29,7 +29,7 @@ fn a_start_that_is_stationary_by_symmetry_is_not_passed_over() {
 fn an_infinite_radius_bounds_the_duality_gap_of_a_matrix_game() {
     let scratch = Scratch::with(&[("game.toml", MATRIX)]);
     let run = scratch.run(&["solve", "game.toml", "--radius", "inf", "--eps", "1e-6"]).exits(0);
-    assert!(run.stdout.contains("duality gap, f is linear in x and in y"), "{run:#?}");
+    assert!(run.on_one_line().contains("duality gap, f is linear in x and in y"), "{run:#?}");
     let result = scratch.run(&["solve", "game.toml", "--radius", "inf", "--eps", "1e-6", "--json"]).exits(0);
     let found = result.json();
     assert!(number(&found, "/duality_gap/upper") <= 2.1e-6);
@@ -57,11 +57,11 @@ fn an_infinite_radius_needs_bounded_sets() {
 fn conditions_are_printed_where_they_are_assumed() {
     let scratch = Scratch::with(&[("game.toml", KINK)]);
     let run = scratch.run(&["solve", "game.toml", "--radius", "inf"]).exits(0);
-    assert!(run.stdout.contains("if f is convex in x"), "{run:#?}");
-    let run = scratch.run(&["solve", "game.toml", "--constants", "l11=2.25,l12=1,l22=0"]).exits(0);
-    assert!(run.stdout.contains("Moreau envelope, if f is 2.25-weakly convex in x"), "{run:#?}");
-    let run = scratch.run(&["solve", "game.toml", "--estimate"]).exits(0);
-    assert!(run.stdout.contains("with estimated constants: an estimate"), "{run:#?}");
+    assert!(run.on_one_line().contains("if f is convex in x"), "{run:#?}");
+    let run = scratch.run(&["solve", "game.toml", "-v", "--constants", "l11=2.25,l12=1,l22=0"]).exits(0);
+    assert!(run.on_one_line().contains("Moreau envelope, if f is 2.25-weakly convex in x"), "{run:#?}");
+    let run = scratch.run(&["solve", "game.toml", "-v", "--estimate"]).exits(0);
+    assert!(run.on_one_line().contains("an estimate: the constants are estimated"), "{run:#?}");
 }
 
 #[test]

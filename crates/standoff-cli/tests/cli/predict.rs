@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use standoff_nn::data::{Column, Kind, Preprocessing};
+use standoff_nn::data::{Column, ColumnKind, Preprocessing};
 use standoff_nn::model::weights::Metadata;
 use standoff_nn::{Model, Shape, Weights};
 
@@ -12,9 +12,9 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Who is above 40 is rich; so is, a little more easily, who is called M.
+/// People above 40 are rich, and of the others more in group M.
 fn people(scratch: &Scratch) {
-    let numeric = Kind::Numeric { mean: 40.0, deviation: 10.0, missing: 40.0 };
+    let numeric = ColumnKind::Numeric { mean: 40.0, deviation: 10.0, missing: 40.0 };
     let preprocessing = Preprocessing {
         label: "pay".to_owned(),
         classes: names(&["low", "high"]),
@@ -22,7 +22,7 @@ fn people(scratch: &Scratch) {
         group_names: names(&["sex=F", "sex=M"]),
         columns: vec![
             Column { name: "age".to_owned(), kind: numeric },
-            Column { name: "sex".to_owned(), kind: Kind::Categorical { categories: names(&["F", "M"]) } },
+            Column { name: "sex".to_owned(), kind: ColumnKind::Categorical { categories: names(&["F", "M"]) } },
         ],
     };
     let text = serde_json::to_string(&preprocessing).expect("JSON");
@@ -78,7 +78,10 @@ fn a_model_of_a_table_without_a_header_finds_its_columns_by_number() {
         classes: names(&["low", "high"]),
         groups: names(&["c3"]),
         group_names: names(&["low", "high"]),
-        columns: vec![Column { name: "c1".to_owned(), kind: Kind::Categorical { categories: names(&["F", "M"]) } }],
+        columns: vec![Column {
+            name: "c1".to_owned(),
+            kind: ColumnKind::Categorical { categories: names(&["F", "M"]) },
+        }],
     };
     let text = serde_json::to_string(&preprocessing).expect("JSON");
     let metadata = Metadata::from([("standoff.preprocessing".to_owned(), text)]);
@@ -190,7 +193,7 @@ fn images_are_classified_and_strange_classes_left_out() {
     assert!((p - 0.576_116_88).abs() < 1e-6, "{p}");
     assert!(run.stderr.contains("1 of 4 images are of classes that the model does not know"), "{run:#?}");
     assert!(run.stdout.contains("worst group: 1, 50.00%"), "{run:#?}");
-    // An IDX file stands for its folder.
+    // An IDX file means its folder.
     let file = scratch.run(&["predict", "model.safetensors", "-d", "pictures/t10k-images-idx3-ubyte"]).exits(0);
     assert_eq!(file.stdout, csv);
     brighter(&scratch, Shape::new(1, 1, 2), "cat,dog");

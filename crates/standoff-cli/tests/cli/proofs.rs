@@ -61,12 +61,12 @@ fn a_point_outside_its_set_is_not_taken_for_inside() {
     let scratch =
         Scratch::with(&[("game.toml", &tiny), ("point.json", "{\"min\": {\"x\": 9e-9}, \"max\": {\"y\": 0}}")]);
     let run = scratch.run(&["verify", "game.toml", "--point", "point.json", "--eps", "1e-3"]).exits(1);
-    assert!(run.stdout.contains("outside their set"), "{run:#?}");
+    assert!(run.on_one_line().contains("outside their set"), "{run:#?}");
     let huge = "objective = \"0*sum(x) - y^2\"\n[min.x]\ndim = 3\nset = { simplex = { scale = 6e307 } }\n[max.y]\nlower = -1\nupper = 1\n";
     let point = "{\"min\": {\"x\": [6e307, 6e307, 6e307]}, \"max\": {\"y\": 0}}";
     let scratch = Scratch::with(&[("game.toml", huge), ("point.json", point)]);
     let run = scratch.run(&["verify", "game.toml", "--point", "point.json", "--eps", "1e-3"]).exits(1);
-    assert!(run.stdout.contains("outside their set"), "{run:#?}");
+    assert!(run.on_one_line().contains("outside their set"), "{run:#?}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn a_real_run_becomes_a_page_with_its_confusion_matrices() {
     for text in [
         "<h1>People &amp; pay</h1>",
         "minmax-reg",
-        "What each group is taken for",
+        "Predictions for each group",
         "demographic parity",
         "equalised odds",
     ] {

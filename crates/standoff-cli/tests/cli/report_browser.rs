@@ -134,7 +134,7 @@ fn saved(page: &mut Page, scratch: &Scratch, figures: usize) {
     assert_eq!(page.value(&parsed), "svg 0 true");
 }
 
-/// The pointer on a curve is told where it is.
+/// The pointer on a curve shows the nearest value.
 fn hovered(page: &mut Page) {
     let place = page.value(
         "(() => { const svg = document.querySelector('figure[data-lines] svg'); svg.scrollIntoView({ block: 'center' });

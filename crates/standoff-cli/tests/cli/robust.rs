@@ -30,7 +30,7 @@ fn every_method_trains_and_says_what_it_reached() {
     // Without --out they are numbered, and the table names the attack.
     let run = scratch.run(&[&QUICK[..], &["--eps", "8/255", "--steps", "2", "--epochs", "1"]].concat()).exits(0);
     // Flags that make it another experiment give it another title.
-    assert!(run.stdout.starts_with("mnist, "), "{}", run.stdout);
+    assert!(run.stdout.contains("\n\nmnist, "), "{}", run.stdout);
     assert!(run.stdout.contains(" at eps 0.0313725, mlp\n"), "{}", run.stdout);
     assert!(run.stdout.contains("PGD-40") && scratch.path("runs/robust-1/results.json").exists(), "{}", run.stdout);
 }

@@ -103,7 +103,7 @@ impl Scratch {
     }
 }
 
-/// What a run left behind.
+/// The exit code and the output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -132,6 +132,11 @@ impl Run {
         for word in words {
             assert!(run.stderr.contains(word), "no `{word}` in {run:#?}");
         }
+    }
+
+    /// Standard output with every line break and every indentation as one blank.
+    pub(crate) fn on_one_line(&self) -> String {
+        self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What a request asked for.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) line: String,
@@ -24,7 +24,7 @@ impl Request {
     }
 }
 
-/// What the server sends: the status line and the headers, and the body, which may be shorter than they say.
+/// A response: the status line and the headers, and the body, which may be shorter than the headers claim.
 pub(crate) struct Reply {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,

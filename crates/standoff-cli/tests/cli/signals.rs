@@ -51,7 +51,7 @@ fn ctrl_c_prints_the_best_point_so_far_and_exits_130() {
 
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
-    // Nobody reads the long result, so the command hangs in writing it.
+    // The long result is not read, so the command hangs in writing it.
     let scratch = Scratch::with(&[("game.toml", LONG)]);
     let mut child = start(&scratch, &["solve", "game.toml"]);
     interrupt(&child);

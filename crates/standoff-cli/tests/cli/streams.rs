@@ -1,4 +1,4 @@
-//! What goes where: stdout, stderr, colours, closed pipes, full disks; completions and manual pages.
+//! Stdout and stderr, colours, closed pipes, full disks; completions and manual pages.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -59,7 +59,7 @@ fn a_closed_pipe_ends_quietly() {
     // The reader is gone here, as with `| head -1`.
     let run = Run::of(child.wait_with_output().expect("the command ends"));
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:#?}");
-    assert_eq!(&first, b"{\"status");
+    assert_eq!(&first, b"{\"format");
 }
 
 #[cfg(target_os = "linux")]

@@ -15,7 +15,7 @@ const PEOPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/people
 const SIGNALS: usize = 50;
 
 fn send(signal: &str, child: &Child) {
-    // A child that has just ended cannot be signalled; its exit code tells.
+    // A child that has just ended cannot be signalled; its exit code is checked.
     let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
 }
 
@@ -90,7 +90,7 @@ fn each_signal_saves_and_has_its_exit_code() {
     }
 }
 
-/// Whether this process, and so its children, ignore SIGHUP.
+/// True if this process, and so its children, ignore SIGHUP.
 fn hangups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");

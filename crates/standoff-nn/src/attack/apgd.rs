@@ -1,51 +1,56 @@
-//! APGD: ascent with momentum, whose step halves at checkpoints when it no longer helps, going on from the best point
+//! APGD: ascent with momentum. At checkpoints the step is halved if it no longer helps, and the run continues from the best point
 //! (Croce and Hein 2020), on any loss and towards chosen classes.
 
-use super::batch::{Field, Goal};
+use super::batch::{AttackBatch, Goal};
 use super::pgd::{other, start, step};
-use super::{Ball, Climb};
+use super::{AttackLoss, Ball};
 use crate::{Ask, Error};
 
 /// The share of steps between two checkpoints that must have gone up for the step to keep its length.
 const RISING: f64 = 0.75;
-/// What a move takes from the gradient step; the rest is what the last move did.
+/// Weight of the gradient step in a move; the rest is the weight of the last move.
 const FRESH: f32 = 0.75;
 
-/// Runs on one goal.
-pub(super) fn apgd(field: &mut Field<'_>, steps: usize, restarts: usize, loss: Climb) -> Result<(), Error> {
-    field.looks = restarts * (steps + 2);
-    let mut climber = Climber::new(field);
+/// Runs on one loss, without a target.
+pub(super) fn apgd(batch: &mut AttackBatch<'_>, steps: usize, restarts: usize, loss: AttackLoss) -> Result<(), Error> {
+    batch.evaluations = restarts * (steps + 2);
+    let mut state = Apgd::new(batch);
     for run in 0..restarts {
-        climber.run(field, Goal::Untargeted(loss), steps, run)?;
+        state.run(batch, Goal::Untargeted(loss), steps, run)?;
     }
     Ok(())
 }
 
-/// Runs towards the classes that are nearest at the image itself.
-pub(super) fn targeted(field: &mut Field<'_>, steps: usize, targets: usize, restarts: usize) -> Result<(), Error> {
-    let others = field.set.engine.model().outputs() - 1;
+/// Runs towards the classes with the largest logits at the image itself.
+pub(super) fn targeted(
+    batch: &mut AttackBatch<'_>,
+    steps: usize,
+    targets: usize,
+    restarts: usize,
+) -> Result<(), Error> {
+    let others = batch.set.engine.model().outputs() - 1;
     let targets = targets.min(others);
-    field.looks = others + restarts * targets * (steps + 2);
-    let order = nearest(field, others)?;
-    let mut climber = Climber::new(field);
+    batch.evaluations = others + restarts * targets * (steps + 2);
+    let order = nearest(batch, others)?;
+    let mut state = Apgd::new(batch);
     for run in 0..restarts * targets {
-        for slot in 0..field.slots() {
-            field.targets[slot] = order[slot * others + run % targets];
+        for slot in 0..batch.slots() {
+            batch.targets[slot] = order[slot * others + run % targets];
         }
-        climber.run(field, Goal::Ratio, steps, run)?;
+        state.run(batch, Goal::Ratio, steps, run)?;
     }
     Ok(())
 }
 
 /// The other classes of each slot, the one with the largest logit first.
-fn nearest(field: &mut Field<'_>, others: usize) -> Result<Vec<u16>, Error> {
-    let mut margins = vec![f32::NEG_INFINITY; field.slots() * others];
+fn nearest(batch: &mut AttackBatch<'_>, others: usize) -> Result<Vec<u16>, Error> {
+    let mut margins = vec![f32::NEG_INFINITY; batch.slots() * others];
     for j in 0..others {
-        for slot in 0..field.slots() {
-            field.targets[slot] = other(field.label(slot), j);
+        for slot in 0..batch.slots() {
+            batch.targets[slot] = other(batch.label(slot), j);
         }
-        field.look(Goal::Margin, Ask::Values)?;
-        for (&slot, &loss) in field.active.iter().zip(&field.out.losses) {
+        batch.evaluate(Goal::Margin, Ask::Values)?;
+        for (&slot, &loss) in batch.active.iter().zip(&batch.out.losses) {
             margins[slot as usize * others + j] = loss;
         }
     }
@@ -53,27 +58,27 @@ fn nearest(field: &mut Field<'_>, others: usize) -> Result<Vec<u16>, Error> {
     for (slot, margins) in margins.chunks_exact(others).enumerate() {
         let mut rank: Vec<usize> = (0..others).collect();
         rank.sort_by(|&a, &b| margins[b].total_cmp(&margins[a]).then(a.cmp(&b)));
-        order.extend(rank.iter().map(|&j| other(field.label(slot), j)));
+        order.extend(rank.iter().map(|&j| other(batch.label(slot), j)));
     }
     Ok(order)
 }
 
-/// What each slot remembers of its run.
+/// The state of the run of one slot.
 #[derive(Clone, Copy, Default)]
-struct Memory {
+struct SlotState {
     pace: f32,
-    /// The loss of the last look, and the highest one.
+    /// The loss of the last evaluation, and the highest loss.
     last: f32,
     highest: f32,
-    /// The highest one at the last checkpoint, and whether the step was halved there.
+    /// The highest loss at the last checkpoint, and whether the step was halved there.
     highest_then: f32,
     halved: bool,
-    /// How often the loss went up since.
+    /// Number of increases of the loss since the last checkpoint.
     rises: u32,
 }
 
-struct Climber {
-    memory: Vec<Memory>,
+struct Apgd {
+    memory: Vec<SlotState>,
     /// The point before, the best point and the gradient there, by slots.
     before: Vec<f32>,
     top: Vec<f32>,
@@ -82,33 +87,33 @@ struct Climber {
     scratch: Vec<f32>,
 }
 
-impl Climber {
-    fn new(field: &Field<'_>) -> Self {
+impl Apgd {
+    fn new(batch: &AttackBatch<'_>) -> Self {
         Self {
-            memory: vec![Memory::default(); field.slots()],
-            before: field.x.clone(),
-            top: field.x.clone(),
-            top_gradient: vec![0.0; field.x.len()],
-            scratch: vec![0.0; field.width],
+            memory: vec![SlotState::default(); batch.slots()],
+            before: batch.x.clone(),
+            top: batch.x.clone(),
+            top_gradient: vec![0.0; batch.x.len()],
+            scratch: vec![0.0; batch.width],
         }
     }
 
-    fn run(&mut self, field: &mut Field<'_>, goal: Goal, steps: usize, run: usize) -> Result<(), Error> {
-        if !field.again() {
+    fn run(&mut self, batch: &mut AttackBatch<'_>, goal: Goal, steps: usize, run: usize) -> Result<(), Error> {
+        if !batch.again() {
             return Ok(());
         }
-        start(field, run, true);
+        start(batch, run, true);
         let mut checkpoints = Checkpoints::new(steps);
         for i in 0..steps {
-            if !field.look(goal, Ask::InputGradients)? {
+            if !batch.evaluate(goal, Ask::InputGradients)? {
                 return Ok(());
             }
             let interval = checkpoints.at(i);
-            self.advance(field, i == 0, interval);
+            self.advance(batch, i == 0, interval);
         }
-        // The last point is judged by the loss, as all others were; the best one goes on.
-        if field.look(goal, Ask::Values)? {
-            let Field { active, x, out, width, .. } = &mut *field;
+        // The last point is compared by its loss, like all others; the best one is kept.
+        if batch.evaluate(goal, Ask::Values)? {
+            let AttackBatch { active, x, out, width, .. } = &mut *batch;
             for (&slot, &loss) in active.iter().zip(&out.losses) {
                 let at = slot as usize * *width..(slot as usize + 1) * *width;
                 if loss <= self.memory[slot as usize].highest {
@@ -116,16 +121,16 @@ impl Climber {
                 }
             }
         }
-        field.finish()
+        batch.finish()
     }
 
-    /// A move of every slot that stands. `interval` is the number of steps since the last checkpoint if this is one.
-    fn advance(&mut self, field: &mut Field<'_>, first: bool, interval: Option<usize>) {
-        let Field { set, active, down, x, origin, out, width, .. } = field;
+    /// A move of every slot that is not broken. `interval` is the number of steps since the last checkpoint if this is one.
+    fn advance(&mut self, batch: &mut AttackBatch<'_>, first: bool, interval: Option<usize>) {
+        let AttackBatch { set, active, broken, x, origin, out, width, .. } = batch;
         let gradients = out.input_gradients.chunks_exact(*width);
         for ((&slot, gradient), &loss) in active.iter().zip(gradients).zip(&out.losses) {
             let slot = slot as usize;
-            if down[slot] {
+            if broken[slot] {
                 continue;
             }
             let at = slot * *width..(slot + 1) * *width;
@@ -134,7 +139,7 @@ impl Climber {
             let (top, top_gradient) = (&mut self.top[at.clone()], &mut self.top_gradient[at.clone()]);
             if first {
                 let pace = 2.0 * set.ball.radius();
-                *memory = Memory { pace, last: loss, highest: loss, highest_then: loss, halved: false, rises: 0 };
+                *memory = SlotState { pace, last: loss, highest: loss, highest_then: loss, halved: false, rises: 0 };
                 before.copy_from_slice(x);
             }
             if first || loss > memory.highest {
@@ -148,14 +153,14 @@ impl Climber {
                 before.copy_from_slice(top);
             }
             let gradient = if back { top_gradient } else { gradient };
-            let step = Step { gradient, origin: &origin[at], pace: memory.pace, first };
+            let step = MomentumStep { gradient, origin: &origin[at], pace: memory.pace, first };
             step.take(&set.ball, x, before, &mut self.scratch);
         }
     }
 }
 
-impl Memory {
-    /// Takes note of a loss; at a checkpoint says whether to go back to the best point, with half the step.
+impl SlotState {
+    /// Records a loss; at a checkpoint returns whether to go back to the best point, with half the step.
     fn judge(&mut self, loss: f32, interval: Option<usize>) -> bool {
         self.rises += u32::from(loss > self.last);
         self.last = loss;
@@ -173,14 +178,14 @@ impl Memory {
 }
 
 /// One move of one image.
-struct Step<'a> {
+struct MomentumStep<'a> {
     gradient: &'a [f32],
     origin: &'a [f32],
     pace: f32,
     first: bool,
 }
 
-impl Step<'_> {
+impl MomentumStep<'_> {
     /// `z = P(x + pace * direction)`, then `x := P(x + 3/4 (z - x) + 1/4 (x - before))`; the first move is z itself.
     fn take(&self, ball: &Ball, x: &mut [f32], before: &mut [f32], z: &mut [f32]) {
         z.copy_from_slice(x);
@@ -197,7 +202,7 @@ impl Step<'_> {
     }
 }
 
-/// When the step is judged: after 22 percent of the steps, then at intervals shorter by 3 percent each, never under 6.
+/// The checkpoints of the step size: after 22 percent of the steps, then at intervals shorter by 3 percent each, never under 6.
 struct Checkpoints {
     next: usize,
     interval: usize,

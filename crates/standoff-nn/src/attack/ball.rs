@@ -1,9 +1,9 @@
-//! Where an attacked image may lie, and how it is stored: norm balls, clipping, the 8-bit grid.
+//! The set of images that an attack may choose from, and the form in which they are stored: norm balls, clipping, the 8-bit grid.
 
 use super::Attack;
 use crate::{Error, Region};
 
-/// How the size of a change is measured.
+/// The norm of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Norm {
     /// The largest change of a pixel.
@@ -12,36 +12,36 @@ pub enum Norm {
     L2,
 }
 
-/// How an attacked image is stored.
+/// The form in which an attacked image is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grid {
-    /// As the `f32` numbers that the attack computed.
+    /// The `f32` numbers that the attack computed.
     Float,
     /// The attack computes with floats; its images are then cut to 256 levels, towards zero.
     Truncate,
     /// The attack computes with floats; its images are then rounded to 256 levels.
     Round,
-    /// The attack searches on the 256 levels itself: every image that it shows the network is one that can be stored.
+    /// The attack searches on the 256 levels itself: every image that it evaluates can be stored.
     Search,
 }
 
 /// The set of images that an attack may choose from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ball {
-    /// How changes are measured.
+    /// The norm of changes.
     pub norm: Norm,
     /// The largest change, in the units of the input.
     pub eps: f64,
-    /// Whether pixels stay in [0, 1].
+    /// If true, pixels stay in [0, 1].
     pub clip: bool,
-    /// How images are stored.
+    /// The form in which images are stored.
     pub grid: Grid,
-    /// Whether the stored image must lie in the ball, as it should. The published evaluation truncates without a look at
-    /// the ball, so that its images may lie outside by less than one level of 255, and does not clip those of FGSM.
+    /// If true, the stored image must lie in the ball. The published evaluation truncates without checking the ball, so
+    /// its images may lie outside by less than one level of 255, and it does not clip those of FGSM.
     pub strict: bool,
 }
 
-/// What rounding to `f32` may add to a distance measured in exact arithmetic.
+/// The largest error that rounding to `f32` adds to a distance measured in exact arithmetic.
 const ROUNDING: f64 = 1e-6;
 
 impl Ball {
@@ -55,23 +55,23 @@ impl Ball {
         Self { norm: Norm::L2, ..Self::linf(eps) }
     }
 
-    /// The same ball with another way to store images.
+    /// The same ball with another storage form.
     pub const fn stored(self, grid: Grid) -> Self {
         Self { grid, ..self }
     }
 
-    /// The ball as this attack has it: in the published evaluation FGSM is not clipped.
+    /// The ball of one attack: in the published evaluation FGSM is not clipped.
     pub fn of(self, attack: &Attack) -> Self {
         Self { clip: self.clip && (self.strict || *attack != Attack::Fgsm), ..self }
     }
 
-    /// The region whose proofs hold for every image that may count here: the box of radius eps, which holds the ball of every
-    /// norm. There is none for images that need not lie in the ball or in [0, 1].
+    /// The region whose proofs hold for every image that this ball admits: the box of radius eps, which contains the ball of every
+    /// norm. `None` for images that may lie outside the ball or outside [0, 1].
     pub fn region(&self) -> Option<Region> {
         (self.strict && self.clip).then(|| Region::image_within(self.eps))
     }
 
-    /// Refuses what is not a ball.
+    /// Refuses invalid values.
     pub(super) fn check(&self) -> Result<(), Error> {
         if !(self.eps >= 0.0 && self.eps <= 1e3) {
             return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to 1000", self.eps)));
@@ -84,7 +84,7 @@ impl Ball {
         Ok(())
     }
 
-    /// Why an original pixel does not suit this ball.
+    /// The reason why an original pixel is invalid for this ball, if it is.
     pub(super) fn objection(&self, v: f32) -> Option<&'static str> {
         if self.clip && !(0.0..=1.0).contains(&v) {
             return Some("want 0 to 1 (divide bytes by 255), or a ball without clipping");
@@ -95,8 +95,8 @@ impl Ball {
         None
     }
 
-    /// The radius that attacks keep to in `f32`: so much smaller that no rounding of a sum leaves the ball. The published
-    /// arithmetic takes eps as it is.
+    /// The radius that attacks use in `f32`: smaller than eps by so much that no rounding of a sum leaves the ball. The published
+    /// arithmetic uses eps itself.
     pub(super) fn radius(&self) -> f32 {
         if !self.strict {
             return self.eps as f32;
@@ -136,7 +136,7 @@ impl Ball {
         }
     }
 
-    /// Writes `x`, a point of the ball, as it will be stored.
+    /// Writes the stored form of `x`, a point of the ball.
     pub(super) fn store(&self, stored: &mut [f32], x: &[f32], origin: &[f32]) {
         let reach = (self.eps * 255.0 + 255.0 * ROUNDING).min(1e6) as i32;
         match self.grid {
@@ -178,13 +178,13 @@ impl Ball {
             Norm::L2 => distance(image, origin),
             Norm::Linf => {
                 let apart = image.iter().zip(origin).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
-                // A NaN stays one.
+                // A NaN stays NaN.
                 apart.fold(0.0, |most, d| if d <= most { most } else { d })
             }
         }
     }
 
-    /// Whether a stored image is one that the attack could have chosen: of the right form, in the ball and in [0, 1].
+    /// True if a stored image is one that the attack could have chosen: of the right form, in the ball and in [0, 1].
     pub fn contains(&self, image: &[f32], origin: &[f32]) -> bool {
         let allowance = if self.strict { 0.0 } else { 1.0 / 255.0 };
         let of_form = |v: f32| self.grid == Grid::Float || v.to_bits() == (level(v) as f32 / 255.0).to_bits();

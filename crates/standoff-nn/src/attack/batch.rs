@@ -1,11 +1,11 @@
-//! The images that one attack is at, a few hundred at a time: their points, which of them still stand, and the network's view.
+//! The images that one attack works on at a time: their current points, which of them are broken, and the last evaluation.
 
-use super::random::{Dice, Stream};
-use super::{Ball, Climb, Grid, Judge, Victims};
+use super::random::{AttackRandom, Stream};
+use super::{AttackLoss, Ball, Grid, Judge, LabelledImages};
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
 use std::ops::AddAssign;
 
-/// What was computed, in passes of one image.
+/// The work done, in passes of one image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Forward only.
@@ -21,51 +21,51 @@ impl AddAssign for Cost {
     }
 }
 
-/// What is climbed, with the target of each slot where there is one.
+/// The loss that is maximised; the targeted ones use the target of each slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
-    Untargeted(Climb),
+    Untargeted(AttackLoss),
     /// `z_t - z_y`.
     Margin,
     /// The targeted difference-of-logits ratio.
     Ratio,
 }
 
-/// What every field of an attack shares.
-pub(super) struct Setting<'a> {
+/// The data that all batches of an attack share.
+pub(super) struct AttackSetting<'a> {
     pub engine: &'a Engine,
-    pub victims: Victims<'a>,
+    pub labelled: LabelledImages<'a>,
     pub ball: Ball,
     pub judge: Judge,
-    pub dice: Dice,
-    /// Told how much is done of all looks and how many images stand; whether to go on.
+    pub random: AttackRandom,
+    /// Called with the share of the evaluations that are done and the number of unbroken images; returns whether to continue.
     pub report: &'a dyn Fn(f64, usize) -> bool,
 }
 
-/// Some victims in slots. Slots keep their place; those that fall leave `active`.
-pub(super) struct Field<'a> {
-    pub set: &'a Setting<'a>,
-    /// The victim in each slot.
+/// Some images in slots. Slots keep their place; broken ones leave `active`.
+pub(super) struct AttackBatch<'a> {
+    pub set: &'a AttackSetting<'a>,
+    /// The index of the image in each slot.
     pub ids: Vec<u32>,
     pub width: usize,
     pub origin: Vec<f32>,
     /// The point of each slot, in the ball.
     pub x: Vec<f32>,
-    /// The slots of the last look, in the order of `out`.
+    /// The slots of the last evaluation, in the order of `out`.
     pub active: Vec<u32>,
-    pub down: Vec<bool>,
-    /// The class each slot is driven to.
+    pub broken: Vec<bool>,
+    /// The target class of each slot.
     pub targets: Vec<u16>,
     pub out: Outcome,
-    /// The stored image with the largest margin, or the one that fell.
+    /// The stored image with the largest margin, or the misclassified one.
     pub best: Vec<f32>,
     pub margins: Vec<f32>,
     pub cost: Cost,
-    /// Looks of all runs, and those done, to report.
-    pub looks: usize,
-    pub looked: usize,
+    /// Number of evaluations of all runs, and of those done, for progress reports.
+    pub evaluations: usize,
+    pub evaluated: usize,
     labels: Vec<u16>,
-    /// Points as they are stored, where they are not `x`.
+    /// The stored form of the points, where it differs from `x`.
     shown: Vec<f32>,
     /// In the order of the batch.
     goals: Vec<u16>,
@@ -75,15 +75,15 @@ pub(super) struct Field<'a> {
     halted: bool,
 }
 
-/// The published evaluation takes the gradient of the mean loss of so many images. Only its sign counts, but it can vanish.
+/// The published evaluation takes the gradient of the mean loss of this many images. Only its sign is used, but it can underflow to 0.
 const PUBLISHED_CHUNK: usize = 500;
 
-impl<'a> Field<'a> {
-    pub(super) fn new(set: &'a Setting<'a>, ids: &[u32]) -> Self {
+impl<'a> AttackBatch<'a> {
+    pub(super) fn new(set: &'a AttackSetting<'a>, ids: &[u32]) -> Self {
         let width = set.engine.model().input().size();
         let mut origin = Vec::with_capacity(ids.len() * width);
         for &id in ids {
-            origin.extend_from_slice(set.victims.image(id as usize, width));
+            origin.extend_from_slice(set.labelled.image(id as usize, width));
         }
         Self {
             set,
@@ -94,14 +94,14 @@ impl<'a> Field<'a> {
             best: origin.clone(),
             origin,
             active: (0..ids.len() as u32).collect(),
-            down: vec![false; ids.len()],
+            broken: vec![false; ids.len()],
             targets: vec![0; ids.len()],
             out: Outcome::default(),
             margins: vec![f32::NEG_INFINITY; ids.len()],
             cost: Cost::default(),
-            looks: 1,
-            looked: 0,
-            labels: ids.iter().map(|&id| set.victims.labels[id as usize]).collect(),
+            evaluations: 1,
+            evaluated: 0,
+            labels: ids.iter().map(|&id| set.labelled.labels[id as usize]).collect(),
             goals: Vec::new(),
             weights: Vec::new(),
             suspects: Vec::new(),
@@ -118,23 +118,23 @@ impl<'a> Field<'a> {
         self.labels[slot]
     }
 
-    /// Where a slot lies in the buffers.
+    /// The range of a slot in the buffers.
     pub(super) fn at(&self, slot: usize) -> std::ops::Range<usize> {
         slot * self.width..(slot + 1) * self.width
     }
 
     pub(super) fn stream(&self, run: usize, slot: usize, step: usize) -> Stream {
-        self.set.dice.stream(run, self.ids[slot], step)
+        self.set.random.stream(run, self.ids[slot], step)
     }
 
-    /// Whether every point counts, not the last one only.
+    /// True if every point of a run counts, false if only the last one does.
     fn early(&self) -> bool {
         self.set.judge != Judge::Last
     }
 
-    /// Shows the network the points of all slots that stand. `out` is of the slots in `active`; those that fall are marked in
-    /// `down` and leave at the next look. Says whether there is anything left to do.
-    pub(super) fn look(&mut self, goal: Goal, ask: Ask) -> Result<bool, Error> {
+    /// Evaluates the points of all slots that are not broken. `out` is of the slots in `active`; slots that are now misclassified are
+    /// marked in `broken` and leave `active` at the next evaluation. Returns whether any slot is left.
+    pub(super) fn evaluate(&mut self, goal: Goal, ask: Ask) -> Result<bool, Error> {
         if !self.proceed() {
             return Ok(false);
         }
@@ -155,15 +155,15 @@ impl<'a> Field<'a> {
         match self.set.ball.grid {
             Grid::Float | Grid::Search => {
                 for i in 0..self.suspects.len() {
-                    self.fell(self.suspects[i] as usize, on_grid);
+                    self.mark_broken(self.suspects[i] as usize, on_grid);
                 }
             }
             Grid::Truncate | Grid::Round => self.judge_stored()?,
         }
-        Ok(self.active.iter().any(|&slot| !self.down[slot as usize]))
+        Ok(self.active.iter().any(|&slot| !self.broken[slot as usize]))
     }
 
-    /// The end of a run: the points as they are stored, judged. The one with the largest margin so far is kept.
+    /// Ends a run: evaluates the stored form of the points and keeps the one with the largest margin so far.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
         if !self.proceed() {
             return Ok(());
@@ -172,12 +172,12 @@ impl<'a> Field<'a> {
         if stored {
             self.store_active();
         }
-        self.pass(Goal::Untargeted(Climb::Margin), Ask::Values, stored)?;
+        self.pass(Goal::Untargeted(AttackLoss::Margin), Ask::Values, stored)?;
         for place in 0..self.active.len() {
             let slot = self.active[place] as usize;
             let (fallen, margin) = (self.out.predictions[place] != self.labels[slot], self.out.losses[place]);
             if fallen {
-                self.fell(slot, stored);
+                self.mark_broken(slot, stored);
             } else if margin > self.margins[slot] {
                 self.keep(slot, stored);
             }
@@ -188,27 +188,27 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
-    /// Every slot that stands becomes active, for another run; whether there is one.
+    /// Makes every unbroken slot active, for another run; returns whether there is one.
     pub(super) fn again(&mut self) -> bool {
         self.active.clear();
-        self.active.extend((0..self.down.len() as u32).filter(|&slot| !self.down[slot as usize]));
+        self.active.extend((0..self.broken.len() as u32).filter(|&slot| !self.broken[slot as usize]));
         !self.active.is_empty() && !self.halted
     }
 
-    /// Whether the run was stopped from outside.
+    /// True if the caller stopped the run.
     pub(super) fn halted(&self) -> bool {
         self.halted
     }
 
-    /// Drops the slots that fell, tells where it is; whether to go on.
+    /// Drops broken slots and reports progress; returns whether to continue.
     fn proceed(&mut self) -> bool {
-        let Self { active, down, .. } = self;
-        active.retain(|&slot| !down[slot as usize]);
+        let Self { active, broken, .. } = self;
+        active.retain(|&slot| !broken[slot as usize]);
         if self.halted {
             return false;
         }
-        self.looked += 1;
-        let done = self.looked as f64 / self.looks.max(self.looked) as f64;
+        self.evaluated += 1;
+        let done = self.evaluated as f64 / self.evaluations.max(self.evaluated) as f64;
         self.halted = !(self.set.report)(done, self.active.len());
         !self.active.is_empty() && !self.halted
     }
@@ -224,8 +224,8 @@ impl<'a> Field<'a> {
         self.set.ball.store(&mut self.shown[at.clone()], &self.x[at.clone()], &self.origin[at]);
     }
 
-    fn fell(&mut self, slot: usize, stored: bool) {
-        self.down[slot] = true;
+    fn mark_broken(&mut self, slot: usize, stored: bool) {
+        self.broken[slot] = true;
         self.keep(slot, stored);
     }
 
@@ -235,7 +235,7 @@ impl<'a> Field<'a> {
         self.best[at.clone()].copy_from_slice(&from[at]);
     }
 
-    /// Floats that are misclassified may not be any more once they are stored.
+    /// Evaluates the stored form of misclassified floats, which may be classified correctly again.
     fn judge_stored(&mut self) -> Result<(), Error> {
         for i in 0..self.suspects.len() {
             self.store(self.suspects[i] as usize);
@@ -249,11 +249,11 @@ impl<'a> Field<'a> {
         };
         self.cost.forward += self.suspects.len() as u64;
         let passed = self.set.engine.pass(&batch, Loss::Cw, Ask::Values, &mut self.second);
-        passed.map_err(|e| culprit(self.set.engine, &batch, &self.ids, e))?;
+        passed.map_err(|e| with_image(self.set.engine, &batch, &self.ids, e))?;
         for i in 0..self.suspects.len() {
             let slot = self.suspects[i] as usize;
             if self.second.predictions[i] != self.labels[slot] {
-                self.fell(slot, true);
+                self.mark_broken(slot, true);
             }
         }
         Ok(())
@@ -269,13 +269,13 @@ impl<'a> Field<'a> {
         if !self.early() && ask == Ask::InputGradients {
             self.weights.extend(self.active.iter().map(|&slot| {
                 let start = self.ids[slot as usize] as usize / PUBLISHED_CHUNK * PUBLISHED_CHUNK;
-                1.0 / PUBLISHED_CHUNK.min(self.set.victims.len() - start) as f32
+                1.0 / PUBLISHED_CHUNK.min(self.set.labelled.len() - start) as f32
             }));
         }
         let loss = match goal {
-            Goal::Untargeted(Climb::CrossEntropy) => Loss::CrossEntropy,
-            Goal::Untargeted(Climb::Margin) => Loss::Cw,
-            Goal::Untargeted(Climb::Dlr) => Loss::Dlr,
+            Goal::Untargeted(AttackLoss::CrossEntropy) => Loss::CrossEntropy,
+            Goal::Untargeted(AttackLoss::Margin) => Loss::Cw,
+            Goal::Untargeted(AttackLoss::Dlr) => Loss::Dlr,
             Goal::Margin => Loss::Margin(&self.goals),
             Goal::Ratio => Loss::DlrTargeted(&self.goals),
         };
@@ -291,12 +291,12 @@ impl<'a> Field<'a> {
             Ask::Values | Ask::Gradients => self.cost.forward += n as u64,
         }
         let passed = self.set.engine.pass(&batch, loss, ask, &mut self.out);
-        passed.map_err(|e| culprit(self.set.engine, &batch, &self.ids, e))
+        passed.map_err(|e| with_image(self.set.engine, &batch, &self.ids, e))
     }
 }
 
-/// The error of a pass, with the victim that caused it: the first one that fails alone.
-pub(super) fn culprit(engine: &Engine, batch: &Batch<'_>, ids: &[u32], error: Error) -> Error {
+/// The error of a pass with the image that caused it: the first one that fails alone.
+pub(super) fn with_image(engine: &Engine, batch: &Batch<'_>, ids: &[u32], error: Error) -> Error {
     let Error::NonFinite(_) = error else { return error };
     let mut out = Outcome::default();
     for &row in batch.rows.unwrap_or(&[]) {

@@ -1,14 +1,14 @@
 //! One attack after the other, and for each image the worst of them all.
 
-use super::batch::{Cost, Field, Setting};
+use super::batch::{AttackBatch, AttackSetting, Cost};
 use super::pgd::Ascent;
-use super::random::Dice;
+use super::random::AttackRandom;
 use super::verify::Verdict;
-use super::{Attack, Ball, Judge, Progress, Protocol, Reach, Run, Victims};
+use super::{Attack, Ball, Judge, LabelledImages, Progress, Protocol, Reach, Run};
 use super::{apgd, noise, pgd, smooth, square, verify};
 use crate::{Engine, Error};
 
-/// What one attack of an ensemble did.
+/// The result of one attack of an ensemble.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The attack.
@@ -17,53 +17,53 @@ pub struct Found {
     pub tried: Vec<bool>,
     /// Which of them are misclassified as it left them, verified.
     pub fallen: Vec<bool>,
-    /// How many images stand after it and all attacks before it.
+    /// Number of correctly classified images that neither it nor any attack before it broke.
     pub left: usize,
-    /// How many it leaves on its own, where every attack tried every image ([`Judge::Every`], [`Judge::Last`]).
+    /// Number of images that it alone leaves unbroken, where every attack tried every image ([`Judge::Every`], [`Judge::Last`]).
     pub left_alone: Option<usize>,
-    /// How much of the budget the changes used.
+    /// The share of the budget that the changes used.
     pub reach: Reach,
-    /// How many images it took for fallen that verification refused: zero, unless there is a defect.
+    /// Number of images that it reported as broken and verification did not confirm: zero, unless there is a bug.
     pub refused: usize,
-    /// What it computed.
+    /// The work it did.
     pub cost: Cost,
 }
 
-/// What all attacks together did.
+/// The result of all attacks together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ensemble {
     /// Which images are classified as labelled before any attack.
     pub natural: Vec<bool>,
-    /// The attack that turned each image first, by its place; `None` for those that stand and those that were wrong before.
+    /// The index of the first attack that broke each image; `None` for unbroken images and those misclassified without an attack.
     pub fallen_to: Vec<Option<usize>>,
-    /// The worst image found, as stored: of the fallen one that is misclassified, of the others the one with the largest
-    /// margin, of those that were wrong before the original.
+    /// The worst stored image found: a misclassified one for broken images, else the one with the largest margin; the original for
+    /// images that are misclassified without an attack.
     pub images: Vec<f32>,
-    /// The largest other logit less the label's, there.
+    /// The largest other logit less the label's, at these images.
     pub margins: Vec<f32>,
-    /// Attack by attack, as far as it came.
+    /// The attacks that were run, in order.
     pub attacks: Vec<Found>,
-    /// Whether it was stopped from outside: the figures are then of what was done by then.
+    /// True if the caller stopped it; the figures are then of the work done so far.
     pub interrupted: bool,
 }
 
 impl Ensemble {
-    /// How many images were right before any attack.
+    /// Number of images that are classified correctly without an attack.
     pub fn correct(&self) -> usize {
         self.natural.iter().filter(|&&right| right).count()
     }
 
-    /// Whether an image was right and no attack turned it.
+    /// True if an image is classified correctly and no attack broke it.
     pub fn stands(&self, image: usize) -> bool {
         self.natural[image] && self.fallen_to[image].is_none()
     }
 
-    /// How many stand.
+    /// Number of images that are classified correctly and that no attack broke.
     pub fn left(&self) -> usize {
         (0..self.natural.len()).filter(|&i| self.stands(i)).count()
     }
 
-    /// What was computed in all.
+    /// The work of all attacks.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost::default();
         self.attacks.iter().for_each(|found| cost += found.cost);
@@ -71,57 +71,62 @@ impl Ensemble {
     }
 }
 
-/// One attack on every image, judged by the worst point it comes across.
+/// One attack on every image; the worst point that it evaluates counts.
 pub fn attack(
     engine: &Engine,
-    victims: Victims<'_>,
+    labelled: LabelledImages<'_>,
     attack: &Attack,
     ball: &Ball,
     run: &Run<'_>,
 ) -> Result<Ensemble, Error> {
-    ensemble(engine, victims, &Protocol { attacks: vec![*attack], ball: *ball, judge: Judge::Every }, run)
+    ensemble(engine, labelled, &Protocol { attacks: vec![*attack], ball: *ball, judge: Judge::Every }, run)
 }
 
 /// All attacks of a protocol, and the worst case over them for each image.
-pub fn ensemble(engine: &Engine, victims: Victims<'_>, protocol: &Protocol, run: &Run<'_>) -> Result<Ensemble, Error> {
-    victims.check(engine, &protocol.ball)?;
-    if let Some(proven) = run.proven.filter(|proven| proven.len() != victims.len()) {
-        let (got, n) = (proven.len(), victims.len());
+pub fn ensemble(
+    engine: &Engine,
+    labelled: LabelledImages<'_>,
+    protocol: &Protocol,
+    run: &Run<'_>,
+) -> Result<Ensemble, Error> {
+    labelled.check(engine, &protocol.ball)?;
+    if let Some(proven) = run.proven.filter(|proven| proven.len() != labelled.len()) {
+        let (got, n) = (proven.len(), labelled.len());
         return Err(Error::Mismatch(format!("got {got} answers of what is proven, want one for each of {n} images")));
     }
-    let clean = verify(engine, victims, victims.images, &protocol.ball)?;
+    let clean = verify(engine, labelled, labelled.images, &protocol.ball)?;
     let mut result = Ensemble {
         natural: clean.iter().map(|v| !v.wrong).collect(),
-        fallen_to: vec![None; victims.len()],
-        images: victims.images.to_vec(),
+        fallen_to: vec![None; labelled.len()],
+        images: labelled.images.to_vec(),
         margins: clean.iter().map(|v| v.margin).collect(),
         attacks: Vec::with_capacity(protocol.attacks.len()),
         interrupted: false,
     };
     for index in 0..protocol.attacks.len() {
         if !result.interrupted {
-            Turn { engine, victims, protocol, run, index }.play(&mut result)?;
+            AttackRun { engine, labelled, protocol, run, index }.run_on(&mut result)?;
         }
     }
     Ok(result)
 }
 
-/// Images that are attacked at a time: enough to keep every thread busy, few enough to need little memory.
+/// Number of images that are attacked at a time: enough to keep every thread busy, few enough to need little memory.
 const TOGETHER: usize = 1024;
 
-/// One attack's turn.
-struct Turn<'a> {
+/// One attack of an ensemble, on all images.
+struct AttackRun<'a> {
     engine: &'a Engine,
-    victims: Victims<'a>,
+    labelled: LabelledImages<'a>,
     protocol: &'a Protocol,
     run: &'a Run<'a>,
     index: usize,
 }
 
-impl Turn<'_> {
-    fn play(&self, result: &mut Ensemble) -> Result<(), Error> {
+impl AttackRun<'_> {
+    fn run_on(&self, result: &mut Ensemble) -> Result<(), Error> {
         let (attack, judge) = (self.protocol.attacks[self.index], self.protocol.judge);
-        let tried: Vec<u32> = (0..self.victims.len() as u32)
+        let tried: Vec<u32> = (0..self.labelled.len() as u32)
             .filter(|&i| !self.run.proves(i as usize))
             .filter(|&i| match judge {
                 Judge::Worst => result.stands(i as usize),
@@ -131,8 +136,8 @@ impl Turn<'_> {
             .collect();
         let mut found = Found {
             attack,
-            tried: vec![false; self.victims.len()],
-            fallen: vec![false; self.victims.len()],
+            tried: vec![false; self.labelled.len()],
+            fallen: vec![false; self.labelled.len()],
             left: 0,
             left_alone: None,
             reach: Reach::default(),
@@ -141,7 +146,7 @@ impl Turn<'_> {
         };
         let (name, of) = (attack.name(), self.protocol.attacks.len());
         let chunks = tried.len().div_ceil(TOGETHER);
-        let spared = (0..self.victims.len()).filter(|&i| self.run.proves(i)).count();
+        let spared = (0..self.labelled.len()).filter(|&i| self.run.proves(i)).count();
         let mut standing = spared + tried.len();
         for (chunk, ids) in tried.chunks(TOGETHER).enumerate() {
             if result.interrupted {
@@ -168,7 +173,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Attacks some of the images; how many fell.
+    /// Attacks some of the images; returns the number of broken ones.
     fn chunk(
         &self,
         ids: &[u32],
@@ -176,30 +181,30 @@ impl Turn<'_> {
         result: &mut Ensemble,
         report: &dyn Fn(f64, usize) -> bool,
     ) -> Result<usize, Error> {
-        let set = Setting {
+        let set = AttackSetting {
             engine: self.engine,
-            victims: self.victims,
+            labelled: self.labelled,
             ball: self.protocol.ball.of(&found.attack),
             judge: self.protocol.judge,
-            dice: Dice::new(self.run.seed, &found.attack.name()),
+            random: AttackRandom::new(self.run.seed, &found.attack.name()),
             report,
         };
-        let mut field = Field::new(&set, ids);
-        strike(&mut field, &found.attack)?;
-        found.cost += field.cost;
-        result.interrupted |= field.halted();
-        let labels: Vec<u16> = (0..ids.len()).map(|slot| field.label(slot)).collect();
-        let victims = Victims { images: &field.origin, labels: &labels };
-        let verdicts = verify(self.engine, victims, &field.best, &set.ball)?;
+        let mut batch = AttackBatch::new(&set, ids);
+        run_attack(&mut batch, &found.attack)?;
+        found.cost += batch.cost;
+        result.interrupted |= batch.halted();
+        let labels: Vec<u16> = (0..ids.len()).map(|slot| batch.label(slot)).collect();
+        let labelled = LabelledImages { images: &batch.origin, labels: &labels };
+        let verdicts = verify(self.engine, labelled, &batch.best, &set.ball)?;
         for (slot, verdict) in verdicts.iter().enumerate() {
-            let image = &field.best[field.at(slot)];
+            let image = &batch.best[batch.at(slot)];
             self.enter(ids[slot] as usize, verdict, image, (found, result));
-            found.refused += usize::from(field.down[slot] && !verdict.fallen());
+            found.refused += usize::from(batch.broken[slot] && !verdict.fallen());
         }
         Ok(verdicts.iter().filter(|v| v.fallen()).count())
     }
 
-    /// Books one verdict.
+    /// Records one verdict.
     fn enter(&self, id: usize, verdict: &Verdict, image: &[f32], (found, result): (&mut Found, &mut Ensemble)) {
         found.tried[id] = true;
         found.fallen[id] = verdict.fallen();
@@ -220,18 +225,18 @@ impl Turn<'_> {
     }
 }
 
-/// Runs an attack on a field.
-fn strike(field: &mut Field<'_>, attack: &Attack) -> Result<(), Error> {
+/// Runs an attack on a batch of images.
+fn run_attack(batch: &mut AttackBatch<'_>, attack: &Attack) -> Result<(), Error> {
     match *attack {
-        Attack::Fgsm => pgd::fgsm(field),
+        Attack::Fgsm => pgd::fgsm(batch),
         Attack::Pgd { steps, restarts, step, random_start, loss } => {
-            pgd::pgd(field, Ascent { steps, restarts, step, random_start }, loss)
+            pgd::pgd(batch, Ascent { steps, restarts, step, random_start }, loss)
         }
-        Attack::Targeted { steps, restarts } => pgd::targeted(field, steps, restarts),
-        Attack::Apgd { steps, restarts, loss } => apgd::apgd(field, steps, restarts, loss),
-        Attack::ApgdTargeted { steps, targets, restarts } => apgd::targeted(field, steps, targets, restarts),
-        Attack::Smooth { steps, restarts } => smooth::smooth(field, steps, restarts),
-        Attack::Square { queries } => square::square(field, queries),
-        Attack::Random { tries } => noise::random(field, tries),
+        Attack::Targeted { steps, restarts } => pgd::targeted(batch, steps, restarts),
+        Attack::Apgd { steps, restarts, loss } => apgd::apgd(batch, steps, restarts, loss),
+        Attack::ApgdTargeted { steps, targets, restarts } => apgd::targeted(batch, steps, targets, restarts),
+        Attack::Smooth { steps, restarts } => smooth::smooth(batch, steps, restarts),
+        Attack::Square { queries } => square::square(batch, queries),
+        Attack::Random { tries } => noise::random(batch, tries),
     }
 }

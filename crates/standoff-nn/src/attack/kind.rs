@@ -4,9 +4,9 @@ use crate::Error;
 use standoff::error::nearest;
 use std::fmt;
 
-/// What an untargeted attack climbs.
+/// The loss that an untargeted attack maximises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Climb {
+pub enum AttackLoss {
     /// The cross-entropy.
     CrossEntropy,
     /// The largest other logit less the label's (Carlini and Wagner).
@@ -28,10 +28,10 @@ pub enum Attack {
         restarts: usize,
         /// The length of a step, in the units of the input; `None` for 2.5 eps / steps.
         step: Option<f64>,
-        /// Whether runs start anywhere in the ball; otherwise the image itself is the start.
+        /// If true, runs start at random points of the ball; otherwise at the image itself.
         random_start: bool,
-        /// What is climbed.
-        loss: Climb,
+        /// The loss.
+        loss: AttackLoss,
     },
     /// The same with the margin towards one class at a time, for every class.
     Targeted {
@@ -46,14 +46,14 @@ pub enum Attack {
         steps: usize,
         /// Runs.
         restarts: usize,
-        /// What is climbed.
-        loss: Climb,
+        /// The loss.
+        loss: AttackLoss,
     },
     /// The same on the targeted difference-of-logits ratio, for the classes that are nearest.
     ApgdTargeted {
         /// Gradients per run.
         steps: usize,
-        /// How many classes, at most; the others than the label if there are fewer.
+        /// The largest number of target classes; all classes but the label if there are fewer.
         targets: usize,
         /// Runs per class.
         restarts: usize,
@@ -71,14 +71,14 @@ pub enum Attack {
         /// Forward passes.
         queries: usize,
     },
-    /// Points of the ball at random: the baseline that every other attack must beat.
+    /// Random points of the ball: the baseline for all other attacks.
     Random {
         /// Forward passes.
         tries: usize,
     },
 }
 
-/// What names start with.
+/// The first parts of names.
 const FAMILIES: [&str; 10] =
     ["fgsm", "pgd", "targeted", "apgd-ce", "apgd-margin", "apgd-dlr", "apgd-t", "smooth", "square", "random"];
 
@@ -114,9 +114,9 @@ impl Attack {
             "fgsm" => Self::Fgsm,
             "pgd" => pgd(name, options, number(0, 40), number(1, 1))?,
             "targeted" => Self::Targeted { steps: number(0, 40), restarts: number(1, 1) },
-            "apgd-ce" => apgd(Climb::CrossEntropy),
-            "apgd-margin" => apgd(Climb::Margin),
-            "apgd-dlr" => apgd(Climb::Dlr),
+            "apgd-ce" => apgd(AttackLoss::CrossEntropy),
+            "apgd-margin" => apgd(AttackLoss::Margin),
+            "apgd-dlr" => apgd(AttackLoss::Dlr),
             "apgd-t" => Self::ApgdTargeted { steps: number(0, 50), targets: number(1, 9), restarts: number(2, 1) },
             "smooth" => Self::Smooth { steps: number(0, 300), restarts: number(1, 1) },
             "square" => Self::Square { queries: number(0, 1000) },
@@ -129,7 +129,7 @@ impl Attack {
         self.to_string()
     }
 
-    /// Whether it looks at the outputs of the network only.
+    /// True if it uses only the outputs of the network, no gradients.
     pub fn black_box(&self) -> bool {
         matches!(self, Self::Square { .. } | Self::Random { .. })
     }
@@ -145,7 +145,7 @@ impl fmt::Display for Attack {
                 let mut options = Vec::new();
                 options.extend(step.map(|s| format!("step={s}")));
                 options.extend((!random_start).then(|| "start=clean".to_owned()));
-                options.extend((*loss != Climb::CrossEntropy).then(|| format!("loss={loss}")));
+                options.extend((*loss != AttackLoss::CrossEntropy).then(|| format!("loss={loss}")));
                 if options.is_empty() { Ok(()) } else { write!(f, ":{}", options.join(",")) }
             }
             Self::Targeted { steps, restarts } => write!(f, "targeted{steps}{}", times(restarts)),
@@ -160,7 +160,7 @@ impl fmt::Display for Attack {
     }
 }
 
-impl fmt::Display for Climb {
+impl fmt::Display for AttackLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::CrossEntropy => "ce",
@@ -187,15 +187,15 @@ fn budget(name: &str, text: &str) -> Result<Vec<usize>, Error> {
 }
 
 fn pgd(name: &str, options: &str, steps: usize, restarts: usize) -> Result<Attack, Error> {
-    let (mut step, mut random_start, mut loss) = (None, true, Climb::CrossEntropy);
+    let (mut step, mut random_start, mut loss) = (None, true, AttackLoss::CrossEntropy);
     for option in options.split(',').filter(|o| !o.is_empty()) {
         match option.split_once('=') {
             Some(("step", v)) => step = v.parse::<f64>().ok().filter(|v| v.is_finite() && *v > 0.0),
             Some(("start", "clean")) => random_start = false,
             Some(("start", "random")) => random_start = true,
-            Some(("loss", "ce")) => loss = Climb::CrossEntropy,
-            Some(("loss", "margin")) => loss = Climb::Margin,
-            Some(("loss", "dlr")) => loss = Climb::Dlr,
+            Some(("loss", "ce")) => loss = AttackLoss::CrossEntropy,
+            Some(("loss", "margin")) => loss = AttackLoss::Margin,
+            Some(("loss", "dlr")) => loss = AttackLoss::Dlr,
             _ => {
                 let want = "step=0.01, start=clean, start=random, loss=ce, loss=margin or loss=dlr";
                 return Err(Error::Mismatch(format!("attack `{name}`: option `{option}` is not {want}")));

@@ -1,20 +1,20 @@
-//! Whether a measurement deserves belief: did the attacks use their budget, did gradients lead anywhere, did attacks without
-//! gradients see what those with gradients did not.
+//! Signs of gradient masking and of attacks that failed: unused budgets, gradients that vanish or do not change the loss, and images
+//! that are broken only without gradients.
 
 use super::verify::Verdict;
-use super::{Attack, Ball, Ensemble, Run, Victims, attack};
+use super::{Attack, Ball, Ensemble, LabelledImages, Run, attack};
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
 use std::fmt;
 
-/// How much of the budget the changes of an attack used: `|change| / eps`, of the images that still stand after it (those that
-/// fall may need less), or of all if none does.
+/// The share of the budget that the changes of an attack used, `|change| / eps`: over the images that it did not break (broken ones
+/// may need less), or over all if it broke all.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Reach {
     /// The largest.
     pub largest: f64,
     /// The mean.
     pub mean: f64,
-    /// Of how many images.
+    /// Number of images.
     pub images: usize,
     fallen: (f64, f64, usize),
 }
@@ -41,48 +41,48 @@ impl Reach {
     }
 }
 
-/// Figures that tell whether gradients are of use against a network.
+/// Figures that show whether gradients of a network are useful to attacks. [`warnings`](Self::warnings) interprets them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Honesty {
-    /// Images that were right before any attack: what the shares below are of.
+pub struct MaskingReport {
+    /// Number of images that are classified correctly without an attack; the shares below are of these.
     pub images: usize,
-    /// How many of them random points of the ball turn.
+    /// Number of them that random points of the ball break.
     pub random_fallen: usize,
-    /// How many fell to an attack that uses gradients.
+    /// Number of them that attacks with gradients break.
     pub gradient_fallen: usize,
-    /// How many random points turn while no attack with gradients does.
+    /// Number of them that random points break and no attack with gradients does.
     pub random_only: usize,
-    /// How many fell to the square attack while no attack with gradients, all of which tried them, turned them.
+    /// Number of them that the square attack breaks and no attack with gradients does, although all of these tried.
     pub black_box_only: usize,
     /// The share whose input gradient of the cross-entropy vanishes.
     pub vanishing: f64,
-    /// The share whose cross-entropy does not move along a step of eps in the direction of the gradient.
+    /// The share whose cross-entropy does not change along a step of eps in the direction of the gradient.
     pub flat: f64,
-    /// Attack by attack, in order.
+    /// The reach of each attack, in order.
     pub reach: Vec<(Attack, Reach)>,
 }
 
-/// A reason to doubt a measurement.
+/// A reason why a measurement may be unreliable.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// An attack left much of its budget unused on images it did not turn.
+    /// An attack left much of its budget unused on images that it did not break.
     Unreached {
         /// Its name.
         attack: String,
         /// The largest change, as a share of eps.
         largest: f64,
     },
-    /// Random points turn images that gradients do not.
+    /// Random points break images that attacks with gradients do not.
     RandomBeatsGradient {
-        /// How many.
+        /// Number of images.
         images: usize,
     },
-    /// The square attack turns images that gradients do not.
+    /// The square attack breaks images that attacks with gradients do not.
     BlackBoxBeatsWhiteBox {
-        /// How many.
+        /// Number of images.
         images: usize,
-        /// Their share of the images that were right.
+        /// Their share of the correctly classified images.
         share: f64,
     },
     /// Gradients vanish.
@@ -90,7 +90,7 @@ pub enum Warning {
         /// The share of images.
         share: f64,
     },
-    /// The loss does not move along the gradient.
+    /// The loss does not change along the gradient.
     Flat {
         /// The share of images.
         share: f64,
@@ -99,28 +99,28 @@ pub enum Warning {
 
 /// A gradient whose largest entry is below this has vanished: a step along it follows rounding errors.
 const VANISHED: f32 = 1e-12;
-/// A cross-entropy that changes by less does not move.
+/// A change of the cross-entropy below this counts as none.
 const STILL: f32 = 1e-6;
-/// Random points tried.
+/// Number of random points.
 const TRIES: usize = 20;
 
-/// Takes the figures for what an ensemble found in a ball.
-pub fn honesty(
+/// Computes the figures for the result of an ensemble.
+pub fn masking_report(
     engine: &Engine,
-    victims: Victims<'_>,
+    labelled: LabelledImages<'_>,
     ball: &Ball,
     result: &Ensemble,
     run: &Run<'_>,
-) -> Result<Honesty, Error> {
-    victims.check(engine, ball)?;
+) -> Result<MaskingReport, Error> {
+    labelled.check(engine, ball)?;
     let quiet = Run { progress: None, ..*run };
-    let random = attack(engine, victims, &Attack::Random { tries: TRIES }, ball, &quiet)?;
+    let random = attack(engine, labelled, &Attack::Random { tries: TRIES }, ball, &quiet)?;
     let by = |i: usize, black: bool| result.attacks.iter().any(|f| f.attack.black_box() == black && f.fallen[i]);
     let missed = |i: usize| result.attacks.iter().all(|f| f.attack.black_box() || (f.tried[i] && !f.fallen[i]));
-    let right: Vec<usize> = (0..victims.len()).filter(|&i| result.natural[i]).collect();
+    let right: Vec<usize> = (0..labelled.len()).filter(|&i| result.natural[i]).collect();
     let count = |keep: &dyn Fn(usize) -> bool| right.iter().filter(|&&i| keep(i)).count();
-    let (vanishing, flat) = slopes(engine, victims, ball, &right)?;
-    Ok(Honesty {
+    let (vanishing, flat) = slopes(engine, labelled, ball, &right)?;
+    Ok(MaskingReport {
         images: right.len(),
         random_fallen: count(&|i| random.fallen_to[i].is_some()),
         gradient_fallen: count(&|i| by(i, false)),
@@ -132,8 +132,8 @@ pub fn honesty(
     })
 }
 
-/// The shares of images whose gradient vanishes, and whose loss does not move along it.
-fn slopes(engine: &Engine, victims: Victims<'_>, ball: &Ball, right: &[usize]) -> Result<(f64, f64), Error> {
+/// The shares of images whose gradient vanishes, and whose loss does not change along it.
+fn slopes(engine: &Engine, labelled: LabelledImages<'_>, ball: &Ball, right: &[usize]) -> Result<(f64, f64), Error> {
     if right.is_empty() {
         return Ok((0.0, 0.0));
     }
@@ -143,18 +143,18 @@ fn slopes(engine: &Engine, victims: Victims<'_>, ball: &Ball, right: &[usize]) -
     for ids in right.chunks(1024) {
         let rows: Vec<u32> = ids.iter().map(|&i| i as u32).collect();
         let batch = Batch {
-            samples: Samples::Floats(victims.images),
-            labels: victims.labels,
+            samples: Samples::Floats(labelled.images),
+            labels: labelled.labels,
             rows: Some(&rows),
             ends: &[rows.len()],
             weights: None,
         };
         engine.pass(&batch, Loss::CrossEntropy, Ask::InputGradients, &mut out)?;
-        let labels: Vec<u16> = ids.iter().map(|&i| victims.labels[i]).collect();
+        let labels: Vec<u16> = ids.iter().map(|&i| labelled.labels[i]).collect();
         let mut points = Vec::with_capacity(ids.len() * width);
         for (&i, g) in ids.iter().zip(out.input_gradients.chunks_exact(width)) {
             vanished += usize::from(g.iter().all(|v| v.abs() < VANISHED));
-            let (origin, start) = (victims.image(i, width), points.len());
+            let (origin, start) = (labelled.image(i, width), points.len());
             points.extend_from_slice(origin);
             super::pgd::step(ball.norm, &mut points[start..], g, ball.radius());
             ball.project(&mut points[start..], origin);
@@ -168,8 +168,8 @@ fn slopes(engine: &Engine, victims: Victims<'_>, ball: &Ball, right: &[usize]) -
     Ok((share(vanished), share(still)))
 }
 
-impl Honesty {
-    /// What in these figures speaks of masked gradients or of an attack that did not do its work.
+impl MaskingReport {
+    /// The signs of masked gradients, or of an attack that failed, in these figures.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (attack, reach) in &self.reach {
@@ -202,13 +202,16 @@ impl fmt::Display for Warning {
                 write!(f, "{attack} used at most {} of its budget: it may have been stuck", percent(largest))
             }
             Self::RandomBeatsGradient { images } => {
-                write!(f, "random points turn {images} images that attacks with gradients do not: gradients are masked")
+                write!(
+                    f,
+                    "random points break {images} images that attacks with gradients do not: gradients are masked"
+                )
             }
             Self::BlackBoxBeatsWhiteBox { images, share } => {
                 let share = percent(share);
                 write!(
                     f,
-                    "attacks without gradients turn {images} images ({share}) that gradients do not: gradients are masked"
+                    "attacks without gradients break {images} images ({share}) that those with gradients do not: gradients are masked"
                 )
             }
             Self::Vanishing { share } => {
@@ -221,7 +224,7 @@ impl fmt::Display for Warning {
             Self::Flat { share } => {
                 write!(
                     f,
-                    "the cross-entropy does not move along its gradient on {} of the images: gradients are masked",
+                    "the cross-entropy does not change along its gradient on {} of the images: gradients are masked",
                     percent(share)
                 )
             }

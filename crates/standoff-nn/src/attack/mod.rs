@@ -1,7 +1,7 @@
-//! Attacks: how far a network's answers can be turned by small changes of its input, measured so that the result can be relied on.
+//! Attacks: small changes of an input that make a network misclassify it. All reported images are verified.
 //!
 //! ```
-//! use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
+//! use standoff_nn::attack::{Protocol, Run, LabelledImages, ensemble};
 //! use standoff_nn::{Biases, Engine, Error, Model, Shape};
 //!
 //! fn main() -> Result<(), Error> {
@@ -9,16 +9,16 @@
 //!     let mut engine = Engine::new(&model, 1)?;
 //!     engine.set_weights(&model.initialise(Biases::Fair, 1))?;
 //!     let (images, labels) = (vec![0.5; 5 * 16], [0, 1, 2, 0, 1]);
-//!     let victims = Victims { images: &images, labels: &labels };
-//!     let result = ensemble(&engine, victims, &Protocol::standard(0.1), &Run::new(7))?;
-//!     assert!(result.left() <= result.correct()); // images that no attack turned, images that were right to begin with
+//!     let labelled = LabelledImages { images: &images, labels: &labels };
+//!     let result = ensemble(&engine, labelled, &Protocol::standard(0.1), &Run::new(7))?;
+//!     assert!(result.left() <= result.correct()); // images that no attack broke, images that are classified correctly
 //!     Ok(())
 //! }
 //! ```
 //!
-//! Every image that counts as fallen has gone through [`verify`]: its stored form alone, evaluated afresh, is classified otherwise
-//! than labelled and lies inside the ball. Random numbers are pure functions of the seed, the attack, the restart, the image and
-//! the step; what happens to one image depends neither on the others nor on the number of threads.
+//! Every image that counts as broken has passed [`verify`]: its stored form, evaluated alone and from scratch, is misclassified and
+//! lies inside the ball. Random numbers are pure functions of the seed, the attack, the restart, the image and
+//! the step; the result for one image depends neither on the others nor on the number of threads.
 
 mod apgd;
 mod ball;
@@ -39,8 +39,8 @@ mod verify;
 pub use ball::{Ball, Grid, Norm};
 pub use batch::Cost;
 pub use ensemble::{Ensemble, Found, attack, ensemble};
-pub use kind::{Attack, Climb};
-pub use masking::{Honesty, Reach, Warning, honesty};
+pub use kind::{Attack, AttackLoss};
+pub use masking::{MaskingReport, Reach, Warning, masking_report};
 pub use protocol::{Judge, Protocol};
 pub use request::Request;
 pub use verify::{Verdict, verify};
@@ -48,45 +48,60 @@ pub use verify::{Verdict, verify};
 use crate::{Engine, Error};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The images under attack, `[image][entry]`, and what they are.
+/// The images under attack, `[image][entry]`, and their labels.
+///
+/// ```
+/// use standoff_nn::attack::LabelledImages;
+///
+/// let labelled = LabelledImages { images: &[0.0, 0.5, 1.0, 0.2], labels: &[1, 0] }; // two images of two pixels
+/// assert_eq!(labelled.len(), 2);
+/// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Victims<'a> {
+pub struct LabelledImages<'a> {
     /// In [0, 1] when the ball is clipped, multiples of 1/255 when the attack is stored on the 8-bit grid.
     pub images: &'a [f32],
     /// The class of each image.
     pub labels: &'a [u16],
 }
 
-/// How an attack is run: nothing here changes what is found, except the seed.
+/// Settings of a run of attacks. Only the seed changes the result.
+///
+/// ```
+/// use standoff_nn::attack::Run;
+///
+/// let quiet = Run::new(7);
+/// let reporting = Run { progress: Some(&|p| assert!(p.done <= 1.0)), ..quiet };
+/// assert_eq!(reporting.seed, 7);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// What all random numbers are made from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Set by someone else, it ends the attack at the next pass; what was found so far is returned.
+    /// When set, the attack ends at the next pass and returns the result so far.
     pub stop: Option<&'a AtomicBool>,
-    /// Told after every pass.
+    /// Called after every pass.
     pub progress: Option<&'a dyn Fn(Progress<'_>)>,
-    /// Which images are proven to stand, by [`certify`](crate::certify::certify) over [`Ball::region`]: no attack tries them.
+    /// The images that are proven robust, by [`certify`](crate::certify::certify) over [`Ball::region`]: they are not attacked.
     pub proven: Option<&'a [bool]>,
 }
 
-/// Where an ensemble is.
+/// The progress of an ensemble.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
     /// The name of the attack.
     pub attack: &'a str,
-    /// Its place in the ensemble, from 0, and how many there are.
+    /// Its place in the ensemble, from 0.
     pub index: usize,
-    /// How many attacks there are.
+    /// Number of attacks.
     pub of: usize,
-    /// How much of this attack is done, from 0 to 1.
+    /// The share of this attack that is done, from 0 to 1.
     pub done: f64,
-    /// How many images have not fallen yet.
+    /// Number of images that are not broken yet.
     pub standing: usize,
 }
 
 impl<'a> Run<'a> {
-    /// From a seed, silently and to the end.
+    /// A run with a seed, without progress reports, to the end.
     pub const fn new(seed: u64) -> Self {
         Self { seed, stop: None, progress: None, proven: None }
     }
@@ -106,13 +121,13 @@ impl std::fmt::Debug for Run<'_> {
     }
 }
 
-impl<'a> Victims<'a> {
-    /// How many there are.
+impl<'a> LabelledImages<'a> {
+    /// Number of images.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no images.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }

@@ -1,22 +1,22 @@
-//! Points of the ball at random, and its corners: what an attack does without looking.
+//! Random points and corners of the ball: the baseline attack.
 
 use super::Norm;
-use super::batch::Field;
+use super::batch::AttackBatch;
 use super::pgd::anywhere;
 use crate::Error;
 
 /// As many points as there are tries, inside and corners in turn.
-pub(super) fn random(field: &mut Field<'_>, tries: usize) -> Result<(), Error> {
-    field.looks = tries;
+pub(super) fn random(batch: &mut AttackBatch<'_>, tries: usize) -> Result<(), Error> {
+    batch.evaluations = tries;
     for run in 0..tries {
-        if !field.again() {
+        if !batch.again() {
             return Ok(());
         }
-        for i in 0..field.active.len() {
-            let slot = field.active[i] as usize;
-            let at = field.at(slot);
-            let mut stream = field.stream(run, slot, 0);
-            let (x, origin, ball) = (&mut field.x[at.clone()], &field.origin[at], &field.set.ball);
+        for i in 0..batch.active.len() {
+            let slot = batch.active[i] as usize;
+            let at = batch.at(slot);
+            let mut stream = batch.stream(run, slot, 0);
+            let (x, origin, ball) = (&mut batch.x[at.clone()], &batch.origin[at], &batch.set.ball);
             x.copy_from_slice(origin);
             if ball.norm == Norm::Linf && run % 2 == 1 {
                 let r = ball.radius();
@@ -26,7 +26,7 @@ pub(super) fn random(field: &mut Field<'_>, tries: usize) -> Result<(), Error> {
                 anywhere(ball, x, origin, &mut stream);
             }
         }
-        field.finish()?;
+        batch.finish()?;
     }
     Ok(())
 }

@@ -1,21 +1,21 @@
 //! FGSM, projected gradient ascent, and the same towards every class.
 
-use super::batch::{Field, Goal};
+use super::batch::{AttackBatch, Goal};
 use super::random::Stream;
-use super::{Ball, Climb, Norm};
+use super::{AttackLoss, Ball, Norm};
 use crate::{Ask, Error};
 
 /// One step from the image itself.
-pub(super) fn fgsm(field: &mut Field<'_>) -> Result<(), Error> {
-    field.looks = 1;
-    let length = field.set.ball.radius();
-    if field.look(Goal::Untargeted(Climb::CrossEntropy), Ask::InputGradients)? {
-        advance(field, length);
+pub(super) fn fgsm(batch: &mut AttackBatch<'_>) -> Result<(), Error> {
+    batch.evaluations = 1;
+    let length = batch.set.ball.radius();
+    if batch.evaluate(Goal::Untargeted(AttackLoss::CrossEntropy), Ask::InputGradients)? {
+        advance(batch, length);
     }
-    field.finish()
+    batch.finish()
 }
 
-/// How the runs of projected ascent go.
+/// Options of projected ascent.
 #[derive(Clone, Copy)]
 pub(super) struct Ascent {
     pub steps: usize,
@@ -24,25 +24,25 @@ pub(super) struct Ascent {
     pub random_start: bool,
 }
 
-/// Runs on one goal.
-pub(super) fn pgd(field: &mut Field<'_>, ascent: Ascent, loss: Climb) -> Result<(), Error> {
-    field.looks = ascent.restarts * ascent.steps;
+/// Runs on one loss, without a target.
+pub(super) fn pgd(batch: &mut AttackBatch<'_>, ascent: Ascent, loss: AttackLoss) -> Result<(), Error> {
+    batch.evaluations = ascent.restarts * ascent.steps;
     for run in 0..ascent.restarts {
-        climb(field, ascent, Goal::Untargeted(loss), run)?;
+        climb(batch, ascent, Goal::Untargeted(loss), run)?;
     }
     Ok(())
 }
 
 /// Runs on the margin of every other class.
-pub(super) fn targeted(field: &mut Field<'_>, steps: usize, restarts: usize) -> Result<(), Error> {
-    let others = field.set.engine.model().outputs() - 1;
-    field.looks = others * restarts * steps;
+pub(super) fn targeted(batch: &mut AttackBatch<'_>, steps: usize, restarts: usize) -> Result<(), Error> {
+    let others = batch.set.engine.model().outputs() - 1;
+    batch.evaluations = others * restarts * steps;
     let ascent = Ascent { steps, restarts, step: None, random_start: restarts > 1 };
     for run in 0..restarts * others {
-        for slot in 0..field.slots() {
-            field.targets[slot] = other(field.label(slot), run % others);
+        for slot in 0..batch.slots() {
+            batch.targets[slot] = other(batch.label(slot), run % others);
         }
-        climb(field, ascent, Goal::Margin, run)?;
+        climb(batch, ascent, Goal::Margin, run)?;
     }
     Ok(())
 }
@@ -54,32 +54,32 @@ pub(super) fn other(label: u16, i: usize) -> u16 {
 }
 
 /// One run, from its start to its end.
-fn climb(field: &mut Field<'_>, ascent: Ascent, goal: Goal, run: usize) -> Result<(), Error> {
-    if !field.again() {
+fn climb(batch: &mut AttackBatch<'_>, ascent: Ascent, goal: Goal, run: usize) -> Result<(), Error> {
+    if !batch.again() {
         return Ok(());
     }
-    start(field, run, ascent.random_start);
-    let default = 2.5 * field.set.ball.eps / ascent.steps as f64;
+    start(batch, run, ascent.random_start);
+    let default = 2.5 * batch.set.ball.eps / ascent.steps as f64;
     let length = ascent.step.unwrap_or(default) as f32;
     for _ in 0..ascent.steps {
-        if !field.look(goal, Ask::InputGradients)? {
+        if !batch.evaluate(goal, Ask::InputGradients)? {
             break;
         }
-        advance(field, length);
+        advance(batch, length);
     }
-    field.finish()
+    batch.finish()
 }
 
-/// Every active slot begins at its image, or anywhere in the ball.
-pub(super) fn start(field: &mut Field<'_>, run: usize, random: bool) {
-    for i in 0..field.active.len() {
-        let slot = field.active[i] as usize;
-        let at = field.at(slot);
-        let mut stream = field.stream(run, slot, 0);
-        let (x, origin) = (&mut field.x[at.clone()], &field.origin[at]);
+/// Moves every active slot to its image, or to a random point of the ball.
+pub(super) fn start(batch: &mut AttackBatch<'_>, run: usize, random: bool) {
+    for i in 0..batch.active.len() {
+        let slot = batch.active[i] as usize;
+        let at = batch.at(slot);
+        let mut stream = batch.stream(run, slot, 0);
+        let (x, origin) = (&mut batch.x[at.clone()], &batch.origin[at]);
         x.copy_from_slice(origin);
         if random {
-            anywhere(&field.set.ball, x, origin, &mut stream);
+            anywhere(&batch.set.ball, x, origin, &mut stream);
         }
     }
 }
@@ -103,12 +103,12 @@ pub(super) fn anywhere(ball: &Ball, x: &mut [f32], origin: &[f32], stream: &mut 
     ball.project(x, origin);
 }
 
-/// A step of every slot that stands, along the gradient of the last look.
-fn advance(field: &mut Field<'_>, length: f32) {
-    let Field { set, active, down, x, origin, out, width, .. } = field;
+/// A step of every unbroken slot, along the gradient of the last evaluation.
+fn advance(batch: &mut AttackBatch<'_>, length: f32) {
+    let AttackBatch { set, active, broken, x, origin, out, width, .. } = batch;
     for (&slot, g) in active.iter().zip(out.input_gradients.chunks_exact(*width)) {
         let slot = slot as usize;
-        if down[slot] {
+        if broken[slot] {
             continue;
         }
         let at = slot * *width..(slot + 1) * *width;
@@ -137,7 +137,7 @@ pub(super) fn step(norm: Norm, x: &mut [f32], g: &[f32], length: f32) {
     }
 }
 
-/// What makes a vector this long; zero for a zero vector. In `f64`, where the squares of tiny gradients do not vanish.
+/// The factor that gives a vector this length; 0 for a zero vector. In `f64`, where the squares of tiny gradients do not underflow.
 pub(super) fn scale_to(v: &[f32], length: f32) -> f64 {
     let norm = v.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
     if norm > 0.0 { f64::from(length) / norm } else { 0.0 }

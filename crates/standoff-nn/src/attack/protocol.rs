@@ -1,33 +1,33 @@
-//! Which attacks, in which ball, judged how: the published evaluation, and the one to rely on.
+//! Protocols: the attacks, the ball and the rule that decides which images are broken. The published one, and the standard one.
 
-use super::{Attack, Ball, Climb, Grid};
+use super::{Attack, AttackLoss, Ball, Grid};
 use crate::Error;
 
-/// What counts as the result of an attack.
+/// The points of an attack that count as its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
-    /// The worst point it comes across. An image that has fallen is left out of all that follows, so that an attack's own figures
-    /// are of the images that stood before it.
+    /// The worst point that it evaluates. Later attacks skip broken images, so the figures of an attack are of the images that no
+    /// attack before it broke.
     Worst,
-    /// The worst point it comes across, and every attack tries every image: figures for each attack alone.
+    /// The worst point that it evaluates, and every attack tries every image: each attack has its own figures.
     Every,
     /// The last point, on every image, also those that were misclassified before: the published evaluation.
     Last,
 }
 
-/// A whole evaluation.
+/// A complete evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protocol {
-    /// One after the other.
+    /// The attacks, in order.
     pub attacks: Vec<Attack>,
-    /// Where the images may lie.
+    /// The set of allowed images.
     pub ball: Ball,
-    /// What counts.
+    /// The points that count.
     pub judge: Judge,
 }
 
 impl Protocol {
-    /// The published evaluation: FGSM, not clipped to [0, 1], and PGD of 40 steps of 0.01 from the image itself, both climbing the
+    /// The published evaluation: FGSM, not clipped to [0, 1], and PGD of 40 steps of 0.01 from the image itself, both on the
     /// cross-entropy; images truncated to 256 levels.
     pub fn paper(eps: f64) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Protocol {
         }
     }
 
-    /// The ensemble to rely on, strong and cheap attacks first.
+    /// The recommended ensemble, strong and cheap attacks first.
     pub fn standard(eps: f64) -> Self {
         Self { attacks: standard_attacks(), ball: Ball::linf(eps), judge: Judge::Worst }
     }
@@ -53,17 +53,17 @@ impl Protocol {
 }
 
 fn paper_pgd(steps: usize) -> Attack {
-    Attack::Pgd { steps, restarts: 1, step: Some(0.01), random_start: false, loss: Climb::CrossEntropy }
+    Attack::Pgd { steps, restarts: 1, step: Some(0.01), random_start: false, loss: AttackLoss::CrossEntropy }
 }
 
-/// Margins first: the cheapest attack that turns most of what can be turned. Then blurred gradients, which pass thresholds; every
-/// class in turn; the restarts that others report; and at last, on what still stands, an attack that no gradient can mislead.
+/// The margin first: it breaks the most images at the least cost. Then smoothed gradients, which pass thresholds; every class in turn;
+/// PGD with restarts, which publications report; and at last, on the images that are left, an attack without gradients.
 fn standard_attacks() -> Vec<Attack> {
     vec![
-        Attack::Apgd { steps: 100, restarts: 1, loss: Climb::Margin },
+        Attack::Apgd { steps: 100, restarts: 1, loss: AttackLoss::Margin },
         Attack::Smooth { steps: 300, restarts: 2 },
         Attack::ApgdTargeted { steps: 50, targets: 9, restarts: 1 },
-        Attack::Pgd { steps: 100, restarts: 10, step: None, random_start: true, loss: Climb::CrossEntropy },
+        Attack::Pgd { steps: 100, restarts: 10, step: None, random_start: true, loss: AttackLoss::CrossEntropy },
         Attack::Square { queries: 2000 },
     ]
 }

@@ -6,17 +6,17 @@ use rand_chacha::rand_core::Rng;
 
 /// The random numbers of one attack.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Dice {
+pub(super) struct AttackRandom {
     seed: u64,
     attack: u64,
 }
 
-/// Those of one image at one step.
+/// The random numbers of one image at one step.
 pub(super) struct Stream(ChaCha8Rng);
 
-impl Dice {
+impl AttackRandom {
     pub(super) fn new(seed: u64, attack: &str) -> Self {
-        // FNV-1a: names differ, so do their streams.
+        // FNV-1a: attacks with different names have different streams.
         let hash = |h: u64, byte: u8| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Self { seed, attack: attack.bytes().fold(0xcbf2_9ce4_8422_2325, hash) }
     }

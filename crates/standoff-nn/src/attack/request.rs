@@ -1,22 +1,35 @@
-//! A protocol from what people ask for: whose evaluation, in which ball, with which attacks.
+//! A protocol from the options of the command and of Python.
 
 use super::{Attack, Ball, Grid, Judge, Norm, Protocol};
 use crate::{Error, Shape};
 
-/// What is asked for, for one eps.
+/// Options of an evaluation at one eps; [`protocol`](Self::protocol) checks them.
+///
+/// ```
+/// use standoff_nn::Shape;
+/// use standoff_nn::attack::{Norm, Request};
+///
+/// let attacks = ["pgd40".to_owned(), "square500".to_owned()];
+/// let norm = Some(Norm::L2);
+/// let request = Request { eps: 1.5, paper: false, attacks: Some(&attacks), norm, grid: None, chain: false };
+/// assert_eq!(request.protocol(Shape::new(1, 28, 28))?.attacks.len(), 2);
+/// // Pixels are from 0 to 1: an image of 784 pixels changes by at most 28.
+/// assert!(Request { eps: 30.0, ..request }.protocol(Shape::new(1, 28, 28)).is_err());
+/// # Ok::<(), standoff_nn::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The largest change.
     pub eps: f64,
-    /// The published evaluation ([`Protocol::paper`]) instead of the one to rely on ([`Protocol::standard`]).
+    /// The published evaluation ([`Protocol::paper`]) instead of the recommended one ([`Protocol::standard`]).
     pub paper: bool,
-    /// These attacks instead of the protocol's own; where names were split at every comma, those of options are put back.
+    /// These attacks instead of those of the protocol. The list may be split at every comma: options are joined again.
     pub attacks: Option<&'a [String]>,
-    /// How a change is measured, where it is said.
+    /// The norm of a change, if it is given.
     pub norm: Option<Norm>,
-    /// How attacked images are stored, where it is said.
+    /// The form in which attacked images are stored, if it is given.
     pub grid: Option<Grid>,
-    /// Attack only what still stands.
+    /// Attack only images that no attack has broken yet.
     pub chain: bool,
 }
 
@@ -63,7 +76,7 @@ impl Request<'_> {
         if !self.paper {
             let ball = if self.norm == Some(Norm::L2) { Ball::l2(eps) } else { Ball::linf(eps) };
             protocol.ball = ball.stored(self.grid.unwrap_or(Grid::Float));
-            // Attacks end early on images that fall, so that trying the fallen again costs little, and tells what each can do.
+            // Attacks end early on images that they break, so trying every image costs little and gives figures for each attack.
             protocol.judge = if self.chain { Judge::Worst } else { Judge::Every };
         }
         if let Some(parts) = self.attacks {
@@ -74,7 +87,7 @@ impl Request<'_> {
 
     fn check(&self, images: Shape) -> Result<(), Error> {
         let (most, why) = match self.norm {
-            Some(Norm::L2) => ((images.size() as f64).sqrt(), "from black to white is no further"),
+            Some(Norm::L2) => ((images.size() as f64).sqrt(), "the distance from a black to a white image"),
             _ => (1.0, "pixels are from 0 to 1; for levels of 255 write a fraction, such as 8/255"),
         };
         if !(self.eps >= 0.0 && self.eps <= most) {
@@ -95,7 +108,7 @@ impl Request<'_> {
     }
 }
 
-/// The attacks of a list that was split at every comma: `pgd40:step=0.01,start=clean` has one of its own.
+/// The attacks of a list that was split at every comma. Names contain commas too: `pgd40:step=0.01,start=clean`.
 fn named(protocol: &Protocol, parts: &[String]) -> Result<Vec<Attack>, Error> {
     let mut names: Vec<String> = Vec::new();
     for part in parts.iter().map(|part| part.trim()) {

@@ -1,29 +1,29 @@
 //! The square attack: random search that sets one square after the other to an extreme, without gradients
-//! (Andriushchenko et al. 2020). It sees what gradients hide.
+//! (Andriushchenko et al. 2020). It works also where gradients are masked.
 
-use super::batch::{Field, Goal};
+use super::batch::{AttackBatch, Goal};
 use super::random::Stream;
 use super::square_l2::Bumps;
-use super::{Ball, Climb, Norm};
+use super::{AttackLoss, Ball, Norm};
 use crate::{Ask, Error, Shape};
 
 /// The share of pixels that the first squares cover.
 const LARGEST: f64 = 0.8;
 
-/// One run of so many queries, the first on stripes.
-pub(super) fn square(field: &mut Field<'_>, queries: usize) -> Result<(), Error> {
-    field.looks = queries + 1;
-    let plane = Plane::new(field.set.engine.model().input());
+/// One run of `queries` evaluations, the first on stripes.
+pub(super) fn square(batch: &mut AttackBatch<'_>, queries: usize) -> Result<(), Error> {
+    batch.evaluations = queries + 1;
+    let plane = Plane::new(batch.set.engine.model().input());
     let mut bumps = Bumps::new(plane);
-    let mut kept = field.origin.clone();
-    let mut margins = vec![f32::NEG_INFINITY; field.slots()];
+    let mut kept = batch.origin.clone();
+    let mut margins = vec![f32::NEG_INFINITY; batch.slots()];
     for query in 0..queries {
         let share = share(query, queries);
-        for i in 0..field.active.len() {
-            let slot = field.active[i] as usize;
-            let at = field.at(slot);
-            let mut stream = field.stream(0, slot, query);
-            let (x, origin, ball) = (&mut field.x[at.clone()], &field.origin[at.clone()], &field.set.ball);
+        for i in 0..batch.active.len() {
+            let slot = batch.active[i] as usize;
+            let at = batch.at(slot);
+            let mut stream = batch.stream(0, slot, query);
+            let (x, origin, ball) = (&mut batch.x[at.clone()], &batch.origin[at.clone()], &batch.set.ball);
             x.copy_from_slice(&kept[at]);
             match (ball.norm, query) {
                 (Norm::Linf, 0) => plane.stripes(ball, x, origin, &mut stream),
@@ -32,20 +32,20 @@ pub(super) fn square(field: &mut Field<'_>, queries: usize) -> Result<(), Error>
                 (Norm::L2, _) => bumps.propose(ball, x, origin, share, &mut stream),
             }
         }
-        if !field.look(Goal::Untargeted(Climb::Margin), Ask::Values)? {
+        if !batch.evaluate(Goal::Untargeted(AttackLoss::Margin), Ask::Values)? {
             break;
         }
-        for (&slot, &margin) in field.active.iter().zip(&field.out.losses) {
+        for (&slot, &margin) in batch.active.iter().zip(&batch.out.losses) {
             let slot = slot as usize;
             if margin > margins[slot] {
                 margins[slot] = margin;
-                let at = slot * field.width..(slot + 1) * field.width;
-                kept[at.clone()].copy_from_slice(&field.x[at]);
+                let at = slot * batch.width..(slot + 1) * batch.width;
+                kept[at.clone()].copy_from_slice(&batch.x[at]);
             }
         }
     }
-    field.x.copy_from_slice(&kept);
-    field.finish()
+    batch.x.copy_from_slice(&kept);
+    batch.finish()
 }
 
 /// The share of pixels of a square: halved ever more seldom, on the paper's schedule for 10,000 queries.
@@ -132,7 +132,7 @@ impl Plane {
         let mut changed = false;
         for row in self.rows(channel, window) {
             for (x, &o) in x[row.clone()].iter_mut().zip(&origin[row]) {
-                // As the projection computes it, so that equal is equal.
+                // The same operations as in the projection, so that equal numbers compare equal.
                 let end = if ball.clip { (o + by).clamp(0.0, 1.0) } else { o + by };
                 changed |= *x != end;
                 *x = end;

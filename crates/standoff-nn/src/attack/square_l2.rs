@@ -1,4 +1,4 @@
-//! The square attack in the Euclidean ball: bumps of both signs that take over the length of the windows they replace.
+//! The square attack in the Euclidean ball: bumps of both signs with the length of the windows that they replace.
 
 use super::Ball;
 use super::ball::distance;
@@ -60,7 +60,7 @@ impl Bumps {
             let here = self.square(channel, gain);
             let before = here + self.square(channel, loss);
             for row in plane.rows(channel, loss) {
-                // What lies in both windows is counted once, and replaced anyway.
+                // The overlap of both windows is counted once; it is replaced below.
                 self.delta[row].fill(0.0);
             }
             self.make_bump(gain, stream);

@@ -1,15 +1,15 @@
-//! The last word on an attacked image: its stored form, on its own, evaluated afresh.
+//! Verification of attacked images: the stored form of each, evaluated alone and from scratch.
 
-use super::batch::culprit;
-use super::{Ball, Victims};
+use super::batch::with_image;
+use super::{Ball, LabelledImages};
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
 
-/// What a stored image is worth.
+/// The result of verifying one stored image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
-    /// Whether the network answers otherwise than labelled.
+    /// True if the network misclassifies it.
     pub wrong: bool,
-    /// Whether the image lies in the ball, in [0, 1] if clipped, and on the 8-bit grid if stored there.
+    /// True if the image lies in the ball, in [0, 1] if clipped, and on the 8-bit grid if stored there.
     pub inside: bool,
     /// The largest other logit less the label's.
     pub margin: f32,
@@ -18,28 +18,38 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the original has fallen to it.
+    /// True if the image is a valid adversarial example: misclassified and inside the ball.
     pub fn fallen(&self) -> bool {
         self.wrong && self.inside
     }
 }
 
-/// Judges one stored image for each victim, from these numbers alone: nothing that an attack says of them is believed.
-pub fn verify(engine: &Engine, victims: Victims<'_>, images: &[f32], ball: &Ball) -> Result<Vec<Verdict>, Error> {
+/// Verifies one stored image for each original, from these numbers alone; nothing that an attack reports is used.
+pub fn verify(
+    engine: &Engine,
+    labelled: LabelledImages<'_>,
+    images: &[f32],
+    ball: &Ball,
+) -> Result<Vec<Verdict>, Error> {
     let width = engine.model().input().size();
-    if images.len() != victims.images.len() {
-        let (got, want) = (images.len(), victims.images.len());
+    if images.len() != labelled.images.len() {
+        let (got, want) = (images.len(), labelled.images.len());
         return Err(Error::Mismatch(format!("got {got} pixels of attacked images for {want} of originals")));
     }
-    let (n, ids): (usize, Vec<u32>) = (victims.len(), (0..victims.len() as u32).collect());
+    let (n, ids): (usize, Vec<u32>) = (labelled.len(), (0..labelled.len() as u32).collect());
     let mut out = Outcome::default();
-    let batch =
-        Batch { samples: Samples::Floats(images), labels: victims.labels, rows: Some(&ids), ends: &[n], weights: None };
-    engine.pass(&batch, Loss::Cw, Ask::Values, &mut out).map_err(|e| culprit(engine, &batch, &ids, e))?;
-    let judged = images.chunks_exact(width).zip(victims.images.chunks_exact(width)).enumerate();
+    let batch = Batch {
+        samples: Samples::Floats(images),
+        labels: labelled.labels,
+        rows: Some(&ids),
+        ends: &[n],
+        weights: None,
+    };
+    engine.pass(&batch, Loss::Cw, Ask::Values, &mut out).map_err(|e| with_image(engine, &batch, &ids, e))?;
+    let judged = images.chunks_exact(width).zip(labelled.images.chunks_exact(width)).enumerate();
     Ok(judged
         .map(|(i, (image, origin))| Verdict {
-            wrong: out.predictions[i] != victims.labels[i],
+            wrong: out.predictions[i] != labelled.labels[i],
             inside: ball.contains(image, origin),
             margin: out.losses[i],
             share: ball.share(image, origin),

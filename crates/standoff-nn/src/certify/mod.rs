@@ -1,8 +1,8 @@
-//! Which samples are proven robust: no input of the region, classified by any `f32` evaluation of the network, gets another label.
+//! Proofs that samples are robust: no `f32` evaluation of the network gives another label to any input of the region.
 //!
-//! Interval bounds ([`Engine::bounds`]) speak of the network of real numbers, and are themselves rounded. An attack runs in floating
-//! point and keeps whatever works there, rounding included. So the proof is of the network *as it is computed*, whoever computes it:
-//! for every value of the network an interval that contains what any evaluation gets, with
+//! Interval bounds ([`Engine::bounds`]) are of the network in real numbers, and are themselves rounded. An attack runs in floating
+//! point and can exploit rounding. So the proof is of the network in floating point: for every value of the network it computes an
+//! interval that contains the result of every evaluation with
 //!
 //! - sums of products in any order, in blocks, in lanes, with or without fused multiply-adds, rounded to nearest in `f32` or better;
 //! - underflow, whether it is gradual or flushed to zero;
@@ -25,7 +25,7 @@
 //!
 //! The region is widened by `2^-19 + 2^-22 (|x| + eps)` before it is clipped: an attack that adds eps in `f32`, divides a byte by
 //! 255 in another way, or measures its own ball to a millionth only, is still inside. An attack that truncates its images to 256
-//! levels moves them by up to 1/255 more, and one that leaves [0, 1] has left the region: ask for the region that they do keep to.
+//! levels moves them by up to 1/255 more, and one that leaves [0, 1] has left the region: certify the region that such attacks keep to.
 
 mod images;
 mod last;
@@ -37,23 +37,23 @@ use crate::{Batch, Engine, Error, Region, Samples};
 pub use images::ProvenImage;
 use proof::Proof;
 
-/// What is proven of every sample.
+/// The result of [`certify`] for every sample.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Certified {
-    /// Whether every input of the region is classified as labelled. A sample that is itself misclassified never is.
+    /// True if every input of the region is proven to be classified as labelled; false for every misclassified sample.
     pub certified: Vec<bool>,
     /// Proven upper bounds of the computed `z_j - z_y`, `[sample][output]`; zero at the label y.
     pub margins: Vec<f64>,
 }
 
 impl Certified {
-    /// How many samples are certified.
+    /// Number of certified samples.
     pub fn count(&self) -> usize {
         self.certified.iter().filter(|&&c| c).count()
     }
 }
 
-/// Proves what it can about rows of images, with the weights and on the threads of an engine. The result does not depend on the
+/// Tries to prove every row of images robust, with the weights and on the threads of an engine. The result does not depend on the
 /// number of threads.
 ///
 /// ```
@@ -64,7 +64,7 @@ impl Certified {
 /// let mut engine = Engine::new(&model, 2)?;
 /// engine.set_weights(&model.initialise(Biases::Robust, 1))?;
 /// let proof = certify(&engine, &[0.5; 3 * 784], &[0, 1, 2], Region::image(0.3))?;
-/// assert_eq!(proof.count(), 0); // it has learnt nothing yet
+/// assert_eq!(proof.count(), 0); // the network is untrained
 /// # Ok(())
 /// # }
 /// ```
@@ -77,7 +77,7 @@ pub fn certify(engine: &Engine, images: &[f32], labels: &[u16], region: Region) 
     check_inside(images, width, region)?;
     let steps = proof::steps(model, engine.parameters())?;
     let mut out = Certified { certified: vec![false; n], margins: vec![0.0; n * outputs] };
-    // Whole units for every thread; what comes of a sample depends on no other.
+    // Whole units for every thread; the result of a sample does not depend on the others.
     let share = n.div_ceil(LANES).div_ceil(engine.threads()).max(1) * LANES;
     std::thread::scope(|scope| {
         let parts = images.chunks(share * width).zip(labels.chunks(share));
@@ -98,7 +98,7 @@ pub fn certify(engine: &Engine, images: &[f32], labels: &[u16], region: Region) 
     Ok(out)
 }
 
-/// Refuses what is not a number, too large, or outside the clip.
+/// Refuses inputs that are NaN, too large, or outside the clip.
 fn check_inside(images: &[f32], width: usize, region: Region) -> Result<(), Error> {
     let (least, most) = region.limits();
     match images.iter().position(|v| !(*v >= least && *v <= most && v.abs() <= Region::LARGEST)) {

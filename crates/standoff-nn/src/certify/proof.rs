@@ -1,5 +1,5 @@
-//! Intervals of what any evaluation computes, eight samples at a time, layer after layer. The comments of the module above give the
-//! algebra.
+//! Intervals that contain the results of every `f32` evaluation, layer by layer, eight samples at a time. The comments of the parent
+//! module give the algebra.
 
 use super::last::{Inputs, Last};
 use super::rounding::{LARGEST, SMALLEST, TINY, UNIT, gamma, grow, times, wide_gamma};
@@ -20,7 +20,7 @@ const TANH_LEAST: f64 = SMALLEST * (1.0 + 8.0 * f64::EPSILON);
 const LONGEST: usize = 1 << 20;
 
 /// A linear layer, with W for the centre and |W| for the radius.
-pub(super) struct Linear {
+pub(super) struct LinearBounds {
     weights: Vec<[f64; TILE]>,
     absolute: Vec<[f64; TILE]>,
     bias: Vec<f64>,
@@ -29,7 +29,7 @@ pub(super) struct Linear {
     widening: Widening,
 }
 
-/// What a linear layer adds to the radius, with the rounding of `f64`.
+/// The increase of the radius in a linear layer, with the rounding of `f64`.
 struct Widening {
     /// Factors of r and of m in what is multiplied by |W|, and what is added to them.
     radius: f64,
@@ -45,8 +45,8 @@ struct Widening {
 }
 
 /// One layer.
-pub(super) enum Step {
-    Linear(Linear),
+pub(super) enum ProofStep {
+    Linear(LinearBounds),
     Tanh,
     Relu,
     Pool { side: usize, from: Shape, to: Shape },
@@ -54,15 +54,15 @@ pub(super) enum Step {
 }
 
 /// The layers of a model with these parameters; an error if a sum is too long for the proof.
-pub(super) fn steps(model: &Model, params: &[f32]) -> Result<Vec<Step>, Error> {
+pub(super) fn steps(model: &Model, params: &[f32]) -> Result<Vec<ProofStep>, Error> {
     let mut steps = Vec::with_capacity(model.layers().len());
     for (i, layer) in model.layers().iter().enumerate() {
         let (from, to) = (model.shape(i), model.shape(i + 1));
         steps.push(match *layer {
             Layer::Flatten => continue,
-            Layer::Tanh => Step::Tanh,
-            Layer::Relu => Step::Relu,
-            Layer::MaxPool(side) => Step::Pool { side, from, to },
+            Layer::Tanh => ProofStep::Tanh,
+            Layer::Relu => ProofStep::Relu,
+            Layer::MaxPool(side) => ProofStep::Pool { side, from, to },
             Layer::Conv { .. } | Layer::Dense(_) => {
                 let mut views =
                     model.views().iter().filter(|view| view.layer == i).map(|view| &params[view.range.clone()]);
@@ -73,9 +73,9 @@ pub(super) fn steps(model: &Model, params: &[f32]) -> Result<Vec<Step>, Error> {
                     return Err(Error::Mismatch(why));
                 }
                 if i + 1 == model.layers().len() {
-                    Step::Last(Last::new(weight, bias))
+                    ProofStep::Last(Last::new(weight, bias))
                 } else {
-                    Step::Linear(linear(*layer, (weight, bias), (from, to)))
+                    ProofStep::Linear(linear(*layer, (weight, bias), (from, to)))
                 }
             }
         });
@@ -83,7 +83,7 @@ pub(super) fn steps(model: &Model, params: &[f32]) -> Result<Vec<Step>, Error> {
     Ok(steps)
 }
 
-fn linear(layer: Layer, (weight, bias): (&[f32], &[f32]), (from, to): (Shape, Shape)) -> Linear {
+fn linear(layer: Layer, (weight, bias): (&[f32], &[f32]), (from, to): (Shape, Shape)) -> LinearBounds {
     let terms = weight.len() / bias.len();
     let (positions, taps) = match layer {
         Layer::Conv { kernel, .. } => {
@@ -94,7 +94,7 @@ fn linear(layer: Layer, (weight, bias): (&[f32], &[f32]), (from, to): (Shape, Sh
         }
         _ => (vec![0], (0..terms).collect()),
     };
-    Linear {
+    LinearBounds {
         weights: double::pack(weight, terms, |w| w),
         absolute: double::pack(weight, terms, f64::abs),
         bias: bias.iter().map(|&b| f64::from(b)).collect(),
@@ -105,7 +105,7 @@ fn linear(layer: Layer, (weight, bias): (&[f32], &[f32]), (from, to): (Shape, Sh
 }
 
 impl Widening {
-    /// The constants of the module `rounding`, for a layer with so many inputs.
+    /// The constants of the module `rounding`, for a layer with this many inputs.
     fn new((weight, bias): (&[f32], &[f32]), inputs: usize) -> Self {
         let k = weight.len() / bias.len();
         let factor = grow(k + 6);
@@ -126,7 +126,7 @@ impl Widening {
 /// One thread's proofs.
 pub(super) struct Proof<'a> {
     isa: Isa,
-    steps: &'a [Step],
+    steps: &'a [ProofStep],
     /// The ends of what goes into the next layer, and those of what comes out.
     lo: Vec<Wide>,
     hi: Vec<Wide>,
@@ -136,7 +136,7 @@ pub(super) struct Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    pub(super) fn new(isa: Isa, steps: &'a [Step]) -> Self {
+    pub(super) fn new(isa: Isa, steps: &'a [ProofStep]) -> Self {
         let empty = Vec::new;
         Self { isa, steps, lo: empty(), hi: empty(), centre: empty(), radius: empty(), inputs: Inputs::default() }
     }
@@ -163,22 +163,22 @@ impl<'a> Proof<'a> {
         let steps = self.steps;
         for step in steps {
             match step {
-                Step::Linear(linear) => self.linear(linear),
-                Step::Tanh => {
+                ProofStep::Linear(linear) => self.linear(linear),
+                ProofStep::Tanh => {
                     let wide = |t: f64| TANH * t.abs() + TANH_LEAST;
                     self.lo.iter_mut().for_each(|v| *v = v.map(f64::tanh).map(|t| t - wide(t)));
                     self.hi.iter_mut().for_each(|v| *v = v.map(f64::tanh).map(|t| t + wide(t)));
                 }
-                Step::Relu => {
+                ProofStep::Relu => {
                     for v in self.lo.iter_mut().chain(&mut self.hi).flatten() {
                         *v = if *v <= 0.0 { 0.0 } else { *v };
                     }
                 }
-                Step::Pool { side, from, to } => {
+                ProofStep::Pool { side, from, to } => {
                     pool(&mut self.lo, &mut self.centre, *side, (*from, *to));
                     pool(&mut self.hi, &mut self.centre, *side, (*from, *to));
                 }
-                Step::Last(last) => {
+                ProofStep::Last(last) => {
                     let outputs = margins.len() / labels.len();
                     let results = certified.iter_mut().zip(margins.chunks_mut(outputs));
                     for (i, (&label, (certified, margins))) in labels.iter().zip(results).enumerate() {
@@ -191,7 +191,7 @@ impl<'a> Proof<'a> {
         }
     }
 
-    fn linear(&mut self, linear: &Linear) {
+    fn linear(&mut self, linear: &LinearBounds) {
         let (mut total, terms, widening) = ([0.0; LANES], linear.taps.len() as f64, &linear.widening);
         self.centre.clear();
         self.radius.clear();

@@ -3,7 +3,7 @@
 //! The recursion is monotone: a larger input interval gives a larger output interval and larger margins, because `m` is the largest
 //! absolute value of the interval. So every step may first widen its interval to numbers that `f64` holds, and only has to
 //! enclose the exact result of that step. Let `v = 2^-53` and `g_n = n v / (1 - n v)`; then `(1 - v)^-n <= 1 + g_n` and
-//! `g_n + i v <= g_(n+i)`. All numbers below are `f64` except where "exact" is said.
+//! `g_n + i v <= g_(n+i)`. All numbers below are `f64` except where the text says "exact".
 //!
 //! **Input.** `reach` is a sum of positive numbers with three roundings; it is multiplied by `1 + 2^-50`, and `x - reach` and
 //! `x + reach` are moved to the next number outwards.

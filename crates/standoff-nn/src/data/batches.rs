@@ -56,7 +56,7 @@ struct Drawing {
     /// Samples of each group in a mini-batch.
     each: usize,
     order: Order,
-    /// Whether a mini-batch may continue into the next epoch.
+    /// If true, a mini-batch may continue into the next epoch.
     gapless: bool,
 }
 
@@ -112,7 +112,7 @@ impl Batches {
         self.step
     }
 
-    /// Whether there are mini-batches.
+    /// True if steps use mini-batches.
     pub(crate) fn draws(&self) -> bool {
         self.drawing.is_some()
     }
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(batches.ends(), [5, 8, 9]);
     }
 
-    /// The batches of version 0.1: runs continue with the samples they would have seen.
+    /// The batches of version 0.1, so that a continued run uses the same samples.
     #[test]
     fn the_order_of_an_epoch_never_changes() {
         assert_eq!(stream(Order::Shuffled(3), 5, 0..2), [2, 4, 6, 3, 9, 7, 0, 8, 5, 1]);

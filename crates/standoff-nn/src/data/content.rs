@@ -1,4 +1,4 @@
-//! The content of a file: as it is, or decompressed when it turns out to be gzip, within limits.
+//! The content of a file, decompressed if it is gzip, within limits.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -12,11 +12,11 @@ use crate::{Error, input};
 
 /// The first two bytes of every gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Gzip may grow to this many times its size; real tables and images grow to fewer than 50.
+/// The largest ratio of decompressed to compressed size; that of real tables and images is below 50.
 const GROWTH: u64 = 100;
-/// To this many bytes any gzip may grow.
+/// Gzip may always decompress to this many bytes.
 const FREE: u64 = 64 << 20;
-/// How much is hashed at a time.
+/// Number of bytes that are hashed at a time.
 const CHUNK: usize = 1 << 16;
 
 /// A file being read. Its name is for errors.
@@ -27,7 +27,7 @@ pub(super) struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Looks at the first bytes; a name proves nothing.
+    /// Recognises gzip by its first bytes, not by the name.
     pub(super) fn open(file: &'a str, mut source: impl Read + 'a) -> Result<Self, Error> {
         let mut head = Vec::with_capacity(GZIP.len());
         let peeked = source.by_ref().take(GZIP.len() as u64).read_to_end(&mut head);
@@ -69,10 +69,10 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A gzip stream that ends with an error when it grows beyond measure.
+/// A gzip stream that ends with an error when it exceeds the limits.
 struct Inflated<R> {
     stream: MultiGzDecoder<Counted<R>>,
-    /// Bytes given out.
+    /// Bytes decompressed.
     given: u64,
 }
 
@@ -95,7 +95,7 @@ impl<R: Read> Read for Inflated<R> {
     }
 }
 
-/// A source and how many bytes were taken from it.
+/// A source that counts the bytes read from it.
 struct Counted<R> {
     source: R,
     taken: u64,
@@ -118,7 +118,7 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
     })
 }
 
-/// The SHA-256 of a file's content, in hex: of what gzip holds, as gzip programs differ in how they write the same thing.
+/// The SHA-256 of a file's content, in hex. For gzip it is of the decompressed bytes, because gzip programs compress differently.
 pub fn sha256(path: &Path) -> Result<String, Error> {
     let name = path.display().to_string();
     let mut content = Content::open(&name, open(path)?)?;

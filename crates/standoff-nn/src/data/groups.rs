@@ -59,7 +59,7 @@ impl Groups {
         self.ends.len()
     }
 
-    /// Whether there is no group.
+    /// True if there is no group.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -9,7 +9,7 @@ use crate::Error;
 const BYTES: u8 = 0x08;
 /// The most bytes one file may hold: far above any known dataset, far below what would take a machine down.
 const LIMIT: u64 = 8 << 30;
-/// What is set aside before the first byte is read: a header may promise anything.
+/// The largest allocation before the first byte is read, whatever size the header states.
 const RESERVE: u64 = 1 << 20;
 
 /// The images of a file: `count` of `rows` x `cols` bytes each.

@@ -1,4 +1,4 @@
-//! Labelled images, whole or a choice of classes.
+//! Labelled images, and the selection of classes.
 
 use std::io::Read;
 use std::path::Path;
@@ -20,17 +20,17 @@ pub struct ImageSet {
     pub cols: usize,
 }
 
-/// Images to learn from and images to judge by.
+/// Training and test images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageData {
-    /// To learn from.
+    /// The training images.
     pub train: ImageSet,
-    /// To judge by.
+    /// The test images.
     pub test: ImageSet,
 }
 
 impl ImageSet {
-    /// Reads a pair of IDX files, plain or gzip. Errors name the file and say what is wrong with it.
+    /// Reads a pair of IDX files, plain or gzip. Errors name the file and the reason.
     pub fn open(images: &Path, labels: &Path) -> Result<Self, Error> {
         let named = |path: &Path| path.display().to_string();
         Self::read((&named(images), content::open(images)?), (&named(labels), content::open(labels)?))
@@ -48,17 +48,17 @@ impl ImageSet {
         Ok(Self { images: found.pixels, labels, rows: found.rows, cols: found.cols })
     }
 
-    /// How many images there are.
+    /// Number of images.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no images.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
-    /// How many bytes one image has.
+    /// Number of bytes of one image.
     pub fn pixels(&self) -> usize {
         self.rows * self.cols
     }
@@ -69,7 +69,7 @@ impl ImageSet {
         &self.images[i * n..(i + 1) * n]
     }
 
-    /// How many images each class has, by label.
+    /// Number of images of each class, by label.
     pub fn counts(&self) -> [usize; 256] {
         let mut counts = [0; 256];
         for label in &self.labels {
@@ -120,7 +120,7 @@ impl ImageSet {
         Ok(chosen)
     }
 
-    /// Holds out a share of every class, drawn by the seed: what is left, and what is held out, both in their order here.
+    /// Holds out a share of every class, drawn by the seed. Returns the rest and the held-out images, both in their order here.
     pub fn divide(&self, share: f64, seed: u64) -> (Self, Self) {
         let cells: Vec<(usize, usize)> = self.labels.iter().map(|l| usize::from(*l)).enumerate().collect();
         let split = Split::stratified(&cells, Shares { test: 0.0, validation: share, seed });
@@ -135,7 +135,7 @@ impl ImageSet {
 }
 
 impl ImageData {
-    /// Two sets that belong together: images of one size, and no class in the test that is not learnt.
+    /// Two sets with images of one size; every class of the test images occurs in the training images.
     pub fn new(train: ImageSet, test: ImageSet) -> Result<Self, Error> {
         let size = |set: &ImageSet| format!("{} x {}", set.rows, set.cols);
         if (train.rows, train.cols) != (test.rows, test.cols) {
@@ -149,7 +149,7 @@ impl ImageData {
         Ok(Self { train, test })
     }
 
-    /// The given classes of both; class `classes[g]` becomes label `g`.
+    /// The given classes of both sets; class `classes[g]` becomes label `g`.
     pub fn select(&self, classes: &[u8]) -> Result<Self, Error> {
         Ok(Self { train: self.train.select(classes)?, test: self.test.select(classes)? })
     }

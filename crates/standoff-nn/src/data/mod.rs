@@ -15,5 +15,5 @@ pub use dataset::{Dataset, SampleValues};
 pub use groups::Groups;
 pub use images::{ImageData, ImageSet};
 pub use table::{
-    Column, ColumnSummary, Kind, Preprocessing, Sheet, Split, TRUSTED_ROWS, Table, TableData, TableOptions,
+    Column, ColumnKind, ColumnSummary, Preprocessing, Sheet, Split, TRUSTED_ROWS, Table, TableData, TableOptions,
 };

@@ -8,9 +8,9 @@
 //! training verifiably robust models", 2018).
 
 use super::{GameLosses, NetworkGame, Ramp, StepInput, WeightSets};
-use crate::data::{Batching, Dataset, Groups};
+use crate::data::{Batches, Batching, Dataset, Groups};
 use crate::{Ask, Batch, Bounds, Error, Loss, Model, Outcome, Region};
-use standoff::{Certificate, Game};
+use standoff::Certificate;
 use std::sync::Arc;
 
 /// Options of interval-bound training.
@@ -73,10 +73,9 @@ impl IntervalGame {
         }
         let (natural, bounds) = (Outcome::default(), Bounds::default());
         let losses = IntervalLosses { options: *options, natural, bounds, value: f64::NAN };
-        let groups = Groups::single(data.len());
-        let mut game = Self::with_losses((model, threads), data, (groups, options.batching), losses)?;
-        game.resample(0);
-        Ok(game)
+        let mut batches = Batches::new(Groups::single(data.len()), options.batching)?;
+        batches.resample(0);
+        Self::with_losses((model, threads), data, batches, losses)
     }
 
     /// The eps and the kappa of the current batch.

@@ -1,7 +1,6 @@
 //! The adapter between networks and the solver: engine, data, batches and error handling of every game of a network.
 
-use crate::data::Batches;
-use crate::data::{Batching, Dataset, Groups};
+use crate::data::{Batches, Dataset};
 use crate::{Ask, Batch, Engine, Error, Model};
 use standoff::certify::with_gradients;
 use standoff::inner::{Answer, Exact, Inner, Regulariser, Stop};
@@ -103,7 +102,7 @@ pub struct NetworkGame<L> {
     other_y_set: Option<Set<f32>>,
 }
 
-/// Value and certificate on all data, at x and the y that answers it.
+/// Value and certificate on all data, at x and the best y.
 pub(super) struct MeasuredPair {
     pub value: f64,
     pub certificate: Certificate,
@@ -111,15 +110,13 @@ pub(super) struct MeasuredPair {
 }
 
 impl<L: GameLosses> NetworkGame<L> {
-    /// The game of a model on data, on this many threads (0 for all cores). `groups` are those that batches keep apart.
+    /// The game of a model on batches of data, on this many threads (0 for all cores).
     pub(super) fn with_losses(
         (model, threads): (&Model, usize),
         data: Arc<Dataset>,
-        (groups, batching): (Groups, Batching),
+        batches: Batches,
         losses: L,
     ) -> Result<Self, Error> {
-        data.check(model)?;
-        let batches = Batches::new(groups, batching)?;
         Ok(Self {
             engine: Engine::new(model, threads)?,
             y_set: losses.weights().set(batches.rows().len())?,
@@ -178,7 +175,7 @@ impl<L: GameLosses> NetworkGame<L> {
         result
     }
 
-    /// Fixes x, computes the y that answers it exactly (regularised if `lambda` is positive), and measures the pair in the game
+    /// Fixes x, computes the best y (regularised if `lambda` is positive), and measures the pair in the game
     /// without a regulariser, on the current batch: for [`on_all_data`](Self::on_all_data).
     pub(super) fn measure_pair(&mut self, x: &[f32], lambda: f64) -> Result<MeasuredPair, Error> {
         if !(lambda >= 0.0 && lambda.is_finite()) {

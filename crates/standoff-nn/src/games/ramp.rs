@@ -1,11 +1,11 @@
-//! Something that grows with the steps of training: a pure function of the step, so a continued run needs no memory of it.
+//! A factor that grows with the steps of training: a pure function of the step, so a continued run needs no saved state for it.
 
 /// From 0 to 1 in a straight line: 0 up to step `start`, 1 from step `start + steps` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ramp {
     /// The last step at 0.
     pub start: u64,
-    /// How many steps it takes; 0 for none at all: 1 from `start` on.
+    /// Number of steps from 0 to 1; with 0 it is 1 from `start` on.
     pub steps: u64,
 }
 
@@ -18,7 +18,7 @@ impl Ramp {
         Self { start: 0, steps }
     }
 
-    /// Where it is at a step, from 0 to 1.
+    /// The factor at a step, from 0 to 1.
     pub fn at(self, step: u64) -> f64 {
         let gone = step.saturating_sub(self.start);
         match step {

@@ -32,10 +32,10 @@ fn worst_margins(case: &Case, ball: &Ball) -> Vec<f64> {
 }
 
 /// The share of the possible gain that an attack makes, at worst over the images that no point of the ball turns; and every
-/// image that some point turns must have fallen.
+/// image that some point breaks must be reported as broken.
 fn worst_gain(case: &Case, name: &str, ball: &Ball) -> f64 {
     let found =
-        attack(&case.engine, case.victims(), &Attack::named(name).expect(name), ball, &Run::new(3)).expect(name);
+        attack(&case.engine, case.labelled(), &Attack::named(name).expect(name), ball, &Run::new(3)).expect(name);
     let clean = worst_margins(case, &Ball { eps: 0.0, ..*ball });
     let mut least = f64::INFINITY;
     let mut standing = 0;
@@ -82,9 +82,9 @@ fn an_image_falls_exactly_when_a_point_of_the_ball_turns_it() {
     let (can, cannot) = (worst.iter().filter(|m| **m > 1e-3).count(), worst.iter().filter(|m| **m < -1e-3).count());
     assert!(can >= 5 && cannot >= 5, "{can} can fall, {cannot} cannot");
     for name in ["fgsm", "pgd20", "apgd-ce20", "apgd-t20x9", "smooth40", "square400"] {
-        let found = attack(&case.engine, case.victims(), &Attack::named(name).unwrap(), &ball, &Run::new(3)).unwrap();
+        let found = attack(&case.engine, case.labelled(), &Attack::named(name).unwrap(), &ball, &Run::new(3)).unwrap();
         for (i, &worst) in worst.iter().enumerate() {
-            assert!(worst < 1e-3 || !found.stands(i), "{name}: image {i} should have fallen, margin {worst}");
+            assert!(worst < 1e-3 || !found.stands(i), "{name}: image {i} should be broken, margin {worst}");
             assert!(worst > -1e-3 || found.stands(i), "{name}: image {i} cannot fall, margin {worst}");
         }
     }
@@ -96,7 +96,7 @@ fn the_published_arithmetic_truncates_and_does_not_clip_fgsm() {
     let case = case();
     let protocol = Protocol { attacks: vec![Attack::Fgsm], ..Protocol::paper(0.3) };
     assert_eq!(protocol.judge, Judge::Last);
-    let found = ensemble(&case.engine, case.victims(), &protocol, &Run::new(0)).unwrap();
+    let found = ensemble(&case.engine, case.labelled(), &protocol, &Run::new(0)).unwrap();
     let mut outside = 0;
     for i in (0..40).filter(|&i| found.fallen_to[i].is_some()) {
         for k in 0..25 {

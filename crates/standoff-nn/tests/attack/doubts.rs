@@ -1,8 +1,10 @@
-//! When a measurement is not to be believed, and when there is nothing to measure.
+//! Warnings about unreliable measurements, and invalid or empty input.
 
 use crate::{Case, small};
 use standoff_nn::Layer::{Dense, Relu};
-use standoff_nn::attack::{Attack, Ball, Grid, Judge, Protocol, Run, Victims, Warning, attack, ensemble, honesty};
+use standoff_nn::attack::{
+    Attack, Ball, Grid, Judge, LabelledImages, Protocol, Run, Warning, attack, ensemble, masking_report,
+};
 use standoff_nn::{Engine, Shape};
 
 /// `z_1 - z_0 = 20 sum of relu(x_i - 0.5) - 1`: behind its thresholds the network sees nothing, and neither do gradients.
@@ -23,16 +25,16 @@ fn masked() -> (Engine, Vec<f32>, Vec<u16>) {
 #[test]
 fn masked_gradients_are_flagged_and_overcome() {
     let (engine, images, labels) = masked();
-    let victims = Victims { images: &images, labels: &labels };
+    let labelled = LabelledImages { images: &images, labels: &labels };
     let run = Run::new(1);
     let weak = Protocol {
         attacks: ["fgsm", "pgd20:start=clean"].map(|n| Attack::named(n).unwrap()).to_vec(),
         ball: Ball::linf(0.15),
         judge: Judge::Every,
     };
-    let found = ensemble(&engine, victims, &weak, &run).unwrap();
+    let found = ensemble(&engine, labelled, &weak, &run).unwrap();
     assert_eq!(found.left(), 10, "gradients are zero at every image");
-    let figures = honesty(&engine, victims, &weak.ball, &found, &run).unwrap();
+    let figures = masking_report(&engine, labelled, &weak.ball, &found, &run).unwrap();
     assert_eq!((figures.images, figures.gradient_fallen), (10, 0));
     let warnings = figures.warnings();
     let has = |kind: fn(&Warning) -> bool| warnings.iter().any(kind);
@@ -43,12 +45,12 @@ fn masked_gradients_are_flagged_and_overcome() {
     assert!(warnings.iter().all(|w| !w.to_string().is_empty()));
 
     let square = Protocol { attacks: vec![weak.attacks[0], Attack::Square { queries: 50 }], ..weak.clone() };
-    let found = ensemble(&engine, victims, &square, &run).unwrap();
-    let figures = honesty(&engine, victims, &weak.ball, &found, &run).unwrap();
+    let found = ensemble(&engine, labelled, &square, &run).unwrap();
+    let figures = masking_report(&engine, labelled, &weak.ball, &found, &run).unwrap();
     assert!(figures.black_box_only > 0);
     assert!(figures.warnings().iter().any(|w| matches!(w, Warning::BlackBoxBeatsWhiteBox { .. })));
 
-    let smooth = attack(&engine, victims, &Attack::Smooth { steps: 30, restarts: 1 }, &weak.ball, &run).unwrap();
+    let smooth = attack(&engine, labelled, &Attack::Smooth { steps: 30, restarts: 1 }, &weak.ball, &run).unwrap();
     assert_eq!(smooth.left(), 0, "noise crosses the thresholds");
 }
 
@@ -57,8 +59,8 @@ fn an_ordinary_network_gives_no_warning() {
     let case = Case::new(&small(4), 60, 1);
     let attacks = ["apgd-margin30", "apgd-t20x3", "pgd20", "square60"].map(|n| Attack::named(n).unwrap()).to_vec();
     let protocol = Protocol { attacks, ball: Ball::linf(0.02), judge: Judge::Worst };
-    let found = ensemble(&case.engine, case.victims(), &protocol, &Run::new(1)).unwrap();
-    let figures = honesty(&case.engine, case.victims(), &protocol.ball, &found, &Run::new(1)).unwrap();
+    let found = ensemble(&case.engine, case.labelled(), &protocol, &Run::new(1)).unwrap();
+    let figures = masking_report(&case.engine, case.labelled(), &protocol.ball, &found, &Run::new(1)).unwrap();
     assert_eq!(figures.warnings(), [], "{figures:?}");
     assert!(figures.gradient_fallen > figures.random_fallen);
     for (attack, reach) in &figures.reach {
@@ -67,10 +69,12 @@ fn an_ordinary_network_gives_no_warning() {
 }
 
 #[test]
-fn bad_victims_are_named() {
+fn invalid_images_are_named() {
     let case = Case::new(&small(4), 9, 1);
     let error = |images: &[f32], labels: &[u16], ball: Ball| {
-        attack(&case.engine, Victims { images, labels }, &Attack::Fgsm, &ball, &Run::new(1)).unwrap_err().to_string()
+        attack(&case.engine, LabelledImages { images, labels }, &Attack::Fgsm, &ball, &Run::new(1))
+            .unwrap_err()
+            .to_string()
     };
     let with = |v: f32| {
         let mut images = case.images.clone();
@@ -99,13 +103,13 @@ fn bad_victims_are_named() {
 #[test]
 fn nothing_to_attack_is_no_error() {
     let case = Case::new(&small(4), 5, 1);
-    let none = Victims { images: &[], labels: &[] };
+    let none = LabelledImages { images: &[], labels: &[] };
     let found = ensemble(&case.engine, none, &Protocol::standard(0.1), &Run::new(1)).unwrap();
     assert_eq!((found.correct(), found.left()), (0, 0));
     // A ball of one point turns nothing.
     let found = ensemble(
         &case.engine,
-        case.victims(),
+        case.labelled(),
         &Protocol { attacks: crate::attacks(), ..Protocol::standard(0.0) },
         &Run::new(1),
     )

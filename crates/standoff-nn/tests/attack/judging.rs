@@ -1,4 +1,4 @@
-//! What counts as fallen, judged by someone who does not know the attack: the plain reference in `f64`, from stored bytes.
+//! Broken images are verified independently of the attack: by the plain reference in `f64`, from stored bytes.
 
 use crate::{Case, attacks, small};
 use standoff_nn::attack::{Attack, Ball, Ensemble, Grid, Judge, Norm, Protocol, Run, attack, ensemble, verify};
@@ -14,7 +14,7 @@ fn margin(case: &Case, image: &[f32], label: u16) -> f64 {
     others.fold(f64::NEG_INFINITY, |a, b| if b > a { b } else { a }) - z[usize::from(label)]
 }
 
-/// Judges every image of a result from its bytes or floats alone; how many fell.
+/// Checks every image of a result from its bytes or floats alone; returns the number of broken ones.
 fn judge(case: &Case, found: &Ensemble, ball: &Ball) -> usize {
     let width = case.engine.model().input().size();
     for i in 0..case.labels.len() {
@@ -40,16 +40,16 @@ fn judge(case: &Case, found: &Ensemble, ball: &Ball) -> usize {
 }
 
 #[test]
-fn what_counts_as_fallen_is_misclassified_and_inside_from_its_stored_form_alone() {
+fn a_broken_image_is_misclassified_and_inside_the_ball_in_its_stored_form() {
     let case = Case::new(&small(4), 30, 1);
     for ball in [Ball::linf(0.1), Ball::l2(0.5)] {
         for grid in [Grid::Float, Grid::Truncate, Grid::Round, Grid::Search] {
             let ball = ball.stored(grid);
             for attack in attacks() {
                 let found =
-                    standoff_nn::attack::attack(&case.engine, case.victims(), &attack, &ball, &Run::new(1)).unwrap();
-                let fallen = judge(&case, &found, &ball);
-                assert!(fallen > 0 || attack.black_box(), "{} in {ball:?} did nothing", attack.name());
+                    standoff_nn::attack::attack(&case.engine, case.labelled(), &attack, &ball, &Run::new(1)).unwrap();
+                let broken = judge(&case, &found, &ball);
+                assert!(broken > 0 || attack.black_box(), "{} in {ball:?} did nothing", attack.name());
                 assert_eq!(found.attacks[0].refused, 0, "{} in {ball:?}", attack.name());
             }
         }
@@ -57,13 +57,13 @@ fn what_counts_as_fallen_is_misclassified_and_inside_from_its_stored_form_alone(
 }
 
 #[test]
-fn a_search_on_the_grid_turns_what_rounding_afterwards_loses() {
+fn a_search_on_the_grid_breaks_images_that_rounding_afterwards_does_not() {
     let case = Case::new(&small(4), 60, 1);
     let left = |grid| {
         let attack = Attack::named("apgd-margin40").unwrap();
         // Two levels: rounding moves a point by a good part of the ball.
         let ball = Ball::linf(2.4 / 255.0).stored(grid);
-        standoff_nn::attack::attack(&case.engine, case.victims(), &attack, &ball, &Run::new(1)).unwrap().left()
+        standoff_nn::attack::attack(&case.engine, case.labelled(), &attack, &ball, &Run::new(1)).unwrap().left()
     };
     let (float, search, truncate) = (left(Grid::Float), left(Grid::Search), left(Grid::Truncate));
     assert!(float <= search && search <= truncate && float < 60, "{float} {search} {truncate}");
@@ -74,24 +74,24 @@ fn tampered_images_are_refused() {
     let case = Case::new(&small(4), 30, 1);
     let ball = Ball::linf(0.1).stored(Grid::Search);
     let found =
-        attack(&case.engine, case.victims(), &Attack::named("apgd-margin20").unwrap(), &ball, &Run::new(1)).unwrap();
-    let fell = (0..30).find(|&i| !found.stands(i)).expect("one fell");
-    let verdict = |images: &[f32]| verify(&case.engine, case.victims(), images, &ball).unwrap()[fell];
+        attack(&case.engine, case.labelled(), &Attack::named("apgd-margin20").unwrap(), &ball, &Run::new(1)).unwrap();
+    let broken_one = (0..30).find(|&i| !found.stands(i)).expect("one is broken");
+    let verdict = |images: &[f32]| verify(&case.engine, case.labelled(), images, &ball).unwrap()[broken_one];
     assert!(verdict(&found.images).fallen());
     let with = |v: f32| {
         let mut images = found.images.clone();
-        images[fell * 64] = v;
+        images[broken_one * 64] = v;
         verdict(&images)
     };
-    let origin = case.images[fell * 64];
+    let origin = case.images[broken_one * 64];
     let beyond = if origin < 0.5 { origin + 27.0 / 255.0 } else { origin - 27.0 / 255.0 };
     assert!(!with((255.0 * beyond).round() / 255.0).inside, "one level outside the ball");
-    assert!(!with(found.images[fell * 64] + 1e-4).inside, "between two levels");
+    assert!(!with(found.images[broken_one * 64] + 1e-4).inside, "between two levels");
     assert!(!verdict(&case.images).wrong && verdict(&case.images).inside, "the original");
     let mut broken = found.images.clone();
-    broken[fell * 64] = f32::NAN;
-    let error = verify(&case.engine, case.victims(), &broken, &ball).unwrap_err().to_string();
-    assert!(error.contains(&format!("image {fell}")), "{error}");
+    broken[broken_one * 64] = f32::NAN;
+    let error = verify(&case.engine, case.labelled(), &broken, &ball).unwrap_err().to_string();
+    assert!(error.contains(&format!("image {broken_one}")), "{error}");
 }
 
 #[test]
@@ -104,9 +104,9 @@ fn the_standard_ensemble_leaves_no_more_than_pgd_with_restarts() {
             protocol.attacks = ["apgd-margin20", "smooth30", "apgd-t10x9", "pgd10x10", "square200"]
                 .map(|n| Attack::named(n).unwrap())
                 .to_vec();
-            let standard = ensemble(&case.engine, case.victims(), &protocol, &Run::new(1)).unwrap();
+            let standard = ensemble(&case.engine, case.labelled(), &protocol, &Run::new(1)).unwrap();
             let pgd = Attack::named("pgd10x10").unwrap();
-            let pgd = attack(&case.engine, case.victims(), &pgd, &Ball::linf(eps), &Run::new(1)).unwrap();
+            let pgd = attack(&case.engine, case.labelled(), &pgd, &Ball::linf(eps), &Run::new(1)).unwrap();
             assert!(standard.left() <= pgd.left(), "{} against {}", standard.left(), pgd.left());
             assert!(pgd.left() < 60 && judge(&case, &standard, &protocol.ball) > 0);
         }
@@ -118,11 +118,11 @@ fn figures_of_an_ensemble_belong_together() {
     let case = Case::new(&small(3), 50, 1);
     let mut labels = case.labels.clone();
     labels[7] = (labels[7] + 1) % 3; // wrong before any attack
-    let victims = standoff_nn::attack::Victims { labels: &labels, ..case.victims() };
+    let labelled = standoff_nn::attack::LabelledImages { labels: &labels, ..case.labelled() };
     let attacks = ["fgsm", "pgd9", "square30"].map(|n| Attack::named(n).unwrap()).to_vec();
     for judge in [Judge::Worst, Judge::Every] {
         let protocol = Protocol { attacks: attacks.clone(), ball: Ball::linf(0.03), judge };
-        let found = ensemble(&case.engine, victims, &protocol, &Run::new(1)).unwrap();
+        let found = ensemble(&case.engine, labelled, &protocol, &Run::new(1)).unwrap();
         assert_eq!((found.correct(), found.natural[7], found.fallen_to[7]), (49, false, None));
         assert_eq!(found.images[7 * 64..8 * 64], case.images[7 * 64..8 * 64]);
         let mut left = 49;

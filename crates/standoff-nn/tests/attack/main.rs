@@ -10,7 +10,7 @@ mod same_bits;
 
 use common::{Stream, model};
 use standoff_nn::Layer::{self, Dense, Flatten, MaxPool, Relu};
-use standoff_nn::attack::{Attack, Victims};
+use standoff_nn::attack::{Attack, LabelledImages};
 use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples};
 
 /// Images on the 8-bit grid, with the labels that the network gives them.
@@ -43,8 +43,8 @@ impl Case {
         Self { engine, params, images, labels }
     }
 
-    fn victims(&self) -> Victims<'_> {
-        Victims { images: &self.images, labels: &self.labels }
+    fn labelled(&self) -> LabelledImages<'_> {
+        LabelledImages { images: &self.images, labels: &self.labels }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The network that the paper's authors published, whose figures under the published evaluation are known.
 
-use standoff_nn::attack::{Protocol, Run, Victims, ensemble};
+use standoff_nn::attack::{LabelledImages, Protocol, Run, ensemble};
 use standoff_nn::data::ImageSet;
 use standoff_nn::{Engine, Model, Shape, Weights};
 use std::path::Path;
@@ -22,9 +22,9 @@ fn the_published_network_has_its_published_figures() {
     let set = ImageSet::open(&data.join("t10k-images-idx3-ubyte.gz"), &data.join("t10k-labels-idx1-ubyte.gz")).unwrap();
     let images: Vec<f32> = set.images.iter().map(|&b| f32::from(b) / 255.0).collect();
     let labels: Vec<u16> = set.labels.iter().map(|&b| u16::from(b)).collect();
-    let victims = Victims { images: &images, labels: &labels };
+    let labelled = LabelledImages { images: &images, labels: &labels };
     for (eps, fgsm, pgd) in [(0.2, 9765, 9619), (0.3, 9786, 9545), (0.4, 9817, 9448)] {
-        let found = ensemble(&engine, victims, &Protocol::paper(eps), &Run::new(0)).unwrap();
+        let found = ensemble(&engine, labelled, &Protocol::paper(eps), &Run::new(0)).unwrap();
         assert_eq!(found.correct(), 9830);
         for (attack, want) in found.attacks.iter().zip([fgsm, pgd]) {
             let left = attack.left_alone.unwrap();

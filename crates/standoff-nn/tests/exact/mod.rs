@@ -85,7 +85,7 @@ impl Sizes {
     }
 }
 
-/// What the recursion allows for `f32`: everything, or nothing after the input, as if the network were evaluated exactly.
+/// The rounding of `f32` that the recursion allows for: all of it, or none after the input, as in an exact evaluation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rounding {
     Single,

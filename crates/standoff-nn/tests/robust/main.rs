@@ -70,11 +70,16 @@ fn fixed(options: &Options, n: usize, threads: usize) -> (RobustGame, Vec<f32>, 
 
 /// Everything a caller sees of a step.
 fn seen(game: &mut RobustGame, x: &[f32]) -> Vec<u32> {
-    let measured = game.measure(x, 0.0).expect("finite");
-    let mut gradient = vec![0.0; x.len()];
-    game.grad_x(&measured.y, &mut gradient);
-    let mut bits: Vec<u32> = gradient.iter().chain(&measured.y).map(|v| v.to_bits()).collect();
-    bits.extend([measured.value as f32, measured.certificate.x.upper as f32].map(f32::to_bits));
+    game.fix(x, Need::Gradients);
+    let mut y = game.y_set().centre();
+    let (mut gradient, mut in_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
+    game.grad_y(&y, &mut in_y);
+    // Far along the gradient: the best corner, or next to it.
+    y.iter_mut().zip(&in_y).for_each(|(y, g)| *y += 1e3 * g);
+    game.y_set().project(&mut y);
+    let value = game.grad_x(&y, &mut gradient);
+    let mut bits: Vec<u32> = gradient.iter().chain(&y).chain(&in_y).map(|v| v.to_bits()).collect();
+    bits.push((value as f32).to_bits());
     for i in 0..game.rows().len() {
         bits.extend((0..CLASSES).flat_map(|j| game.corner(i, j).expect("fixed").0).map(|v| v.to_bits()));
     }

@@ -1,4 +1,4 @@
-//! The game against plain slow code: the paper's formula as it stands, and differences of the frozen value.
+//! The game against plain slow code: the paper's formula, and differences of the frozen value.
 
 use super::{CLASSES, Stream, attack, batches, data, fixed, objectives, paper, small};
 use standoff::Game;
@@ -24,7 +24,7 @@ pub(crate) fn image(data: &Dataset, i: usize) -> Vec<f64> {
     wide(&pixels[i * 64..(i + 1) * 64])
 }
 
-/// The paper's formula as it stands: every image, every target, one step after the other.
+/// The paper's formula: every image, every target, one step after the other.
 fn slow_losses(model: &Model, x: &[f32], data: &Dataset, a: &TrainingAttack) -> Vec<Vec<f64>> {
     let x = wide(x);
     let one = |i: usize, target: usize| {

@@ -2,25 +2,25 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Result, refuse};
 use standoff_nn::Shape;
 use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 
 use super::images::Split;
+use crate::error::{Result, refuse};
 use crate::named::{Named as _, named};
 
-/// Whose evaluation.
+/// The protocol of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
-    /// Strong attacks inside the ball and inside [0, 1], every fallen image verified.
+    /// Strong attacks inside the ball and inside [0, 1]; every misclassified image is verified.
     Standard,
-    /// As published: FGSM (not clipped) and PGD-40, images cut to 256 levels.
+    /// The published evaluation: FGSM (not clipped) and PGD-40, images cut to 256 levels.
     Paper,
 }
 
 named! { Rules:
-    Standard, "standard", "Strong attacks inside the ball and inside [0, 1], every fallen image verified";
-    Paper, "paper", "As published: FGSM (not clipped) and PGD-40, images cut to 256 levels";
+    Standard, "standard", "Strong attacks inside the ball and inside [0, 1]; every misclassified image is verified";
+    Paper, "paper", "The published evaluation: FGSM (not clipped) and PGD-40, images cut to 256 levels";
 }
 named! { Norm:
     Linf, "linf", "The largest change of a pixel";
@@ -33,7 +33,17 @@ named! { Grid:
     Search, "search", "Attacks move on the 256 levels themselves";
 }
 
-/// An evaluation under attack, complete.
+/// The description of an evaluation under attack: model, images, protocol.
+///
+/// ```
+/// use standoff_nn::Shape;
+/// use standoff_train::attack::AttackConfig;
+///
+/// let config = AttackConfig { model: "model.safetensors".into(), eps: vec![0.1, 0.3], ..AttackConfig::default() };
+/// let protocols = config.protocols(Shape::new(1, 28, 28))?;
+/// assert_eq!(protocols.len(), 2);
+/// # Ok::<(), standoff_train::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttackConfig {
     /// The file of the network.
@@ -42,23 +52,23 @@ pub struct AttackConfig {
     pub network: Option<String>,
     /// A dataset of images by name, or a folder.
     pub data: String,
-    /// Which part of it.
+    /// The part of the dataset.
     pub split: Split,
     /// Only images of these classes.
     pub classes: Option<Vec<u8>>,
-    /// Only the first so many images.
+    /// Only this number of images.
     pub limit: Option<u64>,
     /// The largest changes, of pixels from 0 to 1.
     pub eps: Vec<f64>,
-    /// Whose evaluation.
+    /// The protocol.
     pub rules: Rules,
-    /// Names of attacks instead of the protocol's own, as they were split at commas.
+    /// Names of attacks instead of those of the protocol, split at commas.
     pub attacks: Option<Vec<String>>,
-    /// The norm of a change; none for that of the protocol.
+    /// The norm of a change; by default that of the protocol.
     pub norm: Option<Norm>,
-    /// How attacked images are stored; none for that of the protocol.
+    /// The storage of attacked images; by default that of the protocol.
     pub grid: Option<Grid>,
-    /// Attack only images that no attack before has changed and that are not proven.
+    /// Skip images that an earlier attack broke and images that are proven.
     pub chain: bool,
     /// Decides every random number.
     pub seed: u64,
@@ -144,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_is_refused() {
+    fn an_evaluation_that_cannot_be_made_is_refused() {
         assert!(refused(&at(&[-0.1])).contains("eps is -0.1: want a number from 0 to 1"));
         assert!(refused(&at(&[8.0])).contains("8/255"));
         assert!(refused(&at(&[f64::NAN])).contains("eps is NaN"));

@@ -1,29 +1,29 @@
 //! The images that are attacked: part of a dataset, as pixels from 0 to 1, each with the output that it should give.
 
-use crate::error::{Result, refuse};
 use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
 use super::network::Network;
 use crate::data::find::{Found, find_images};
 use crate::data::known::MNIST;
-use crate::data::places::Surroundings;
+use crate::data::places::SearchFolders;
+use crate::error::{Result, refuse};
 use crate::files;
 use crate::named::named;
 use crate::number::{count, plural};
 
-/// Which part of a dataset.
+/// A part of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
-    /// The images to judge by.
+    /// The test images.
     Test,
-    /// The images to learn from.
+    /// The training images.
     Train,
 }
 
 named! { Split:
-    Test, "test", "The images to judge by";
-    Train, "train", "The images to learn from";
+    Test, "test", "The test images";
+    Train, "train", "The training images";
 }
 
 impl Split {
@@ -36,7 +36,7 @@ impl Split {
     }
 }
 
-/// A part of a dataset, not yet seen with the eyes of a network.
+/// Images of a dataset with the labels of the dataset.
 #[derive(Debug)]
 pub struct Part {
     found: Found,
@@ -44,31 +44,31 @@ pub struct Part {
     set: ImageSet,
 }
 
-/// Images with what a network should say of them.
+/// Images with the outputs that a network should give.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Images {
     /// From 0 to 1, image by image.
     pub pixels: Vec<f32>,
     /// The output of each image's class.
     pub labels: Vec<u16>,
-    /// Where each image stands in its part of the dataset, counted from 0.
+    /// The index of each image in its part of the dataset, from 0.
     pub places: Vec<usize>,
     /// The height of an image.
     pub rows: usize,
     /// The width of an image.
     pub cols: usize,
-    /// What every output stands for.
+    /// The name of every output.
     pub names: Vec<String>,
-    /// What they are, in a few words.
+    /// A short description.
     pub about: String,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
 impl Part {
-    /// Finds and reads what `--data` names.
+    /// Finds and reads a dataset.
     pub fn find(data: &str, split: Split) -> Result<Self> {
-        let found = find_images(Some(data), &MNIST, &Surroundings::real())?;
+        let found = find_images(Some(data), &MNIST, &SearchFolders::real())?;
         let [train, train_labels, test, test_labels] = &found.files;
         let set = match split {
             Split::Train => ImageSet::open(train, train_labels)?,
@@ -77,7 +77,7 @@ impl Part {
         Ok(Self { found, split, set })
     }
 
-    /// One image.
+    /// The shape of an image.
     pub fn shape(&self) -> Shape {
         Shape::new(1, self.set.rows, self.set.cols)
     }
@@ -151,7 +151,7 @@ fn check_labels(model: &Model, set: &ImageSet, places: &[usize], output: &[Optio
     Ok(())
 }
 
-/// What every output stands for; outputs that are no class are numbers.
+/// The name of every output; outputs that are no class are numbered.
 fn names(network: &Network, found: &Found) -> Vec<String> {
     let name = |output: usize| match &network.classes {
         Some(names) => names.get(output).cloned().unwrap_or_else(|| format!("output {output}")),

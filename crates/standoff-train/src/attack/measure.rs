@@ -1,23 +1,23 @@
-//! The attacks and the proof for one eps, and what became of every image.
+//! The attacks and the proof for one eps, and the outcome of every image.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::error::Result;
-use standoff_nn::attack::{Ensemble, Found, Judge, Progress, Protocol, Run, Victims, ensemble, honesty};
+use standoff_nn::attack::{Ensemble, Found, Judge, LabelledImages, Progress, Protocol, Run, ensemble, masking_report};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
 use super::images::Images;
 use super::report::{Block, ImageOutcome, Proven, Row};
+use crate::error::Result;
 use crate::fair::accuracy::Accuracy;
 use crate::number::plural;
 
-/// Images that are proved at a time, between two looks for Ctrl-C.
+/// Images that are proved at a time, between two checks for Ctrl-C.
 const TOGETHER: usize = 512;
 
-/// What happens during an evaluation, for an observer.
+/// An event during an evaluation, for an observer.
 #[derive(Debug, Clone, Copy)]
 pub enum AttackEvent<'a> {
     /// The eps of this number begins.
@@ -26,7 +26,7 @@ pub enum AttackEvent<'a> {
     Attacks,
     /// An attack reports its progress.
     Attack(Progress<'a>),
-    /// So many images of all have been through the proof.
+    /// Progress of the proof.
     Proof {
         /// Images done.
         done: usize,
@@ -39,7 +39,7 @@ pub enum AttackEvent<'a> {
     End,
 }
 
-/// What the evaluations of all eps share.
+/// The network, the images and the limits of an evaluation, shared by all eps.
 pub struct AttackEvaluation<'a> {
     /// The network.
     pub engine: &'a Engine,
@@ -55,7 +55,7 @@ pub struct AttackEvaluation<'a> {
     pub observer: &'a dyn Fn(AttackEvent<'_>),
 }
 
-/// One eps: its figures, and the images behind them.
+/// The result at one eps: its figures and its images.
 #[derive(Debug)]
 pub struct MeasuredAttack {
     /// The figures.
@@ -64,9 +64,9 @@ pub struct MeasuredAttack {
     pub worst: Vec<f32>,
     /// The output of the network for each of them.
     pub predictions: Vec<u16>,
-    /// What is proven of every image; nothing after Ctrl-C or the deadline.
+    /// The proof of every image; `None` after Ctrl-C or the deadline.
     pub proof: Option<Certified>,
-    /// Whether Ctrl-C or the deadline ended it.
+    /// True if Ctrl-C or the deadline ended it.
     pub interrupted: bool,
 }
 
@@ -87,8 +87,8 @@ impl Clock {
 }
 
 impl AttackEvaluation<'_> {
-    fn victims(&self) -> Victims<'_> {
-        Victims { images: &self.images.pixels, labels: &self.images.labels }
+    fn victims(&self) -> LabelledImages<'_> {
+        LabelledImages { images: &self.images.pixels, labels: &self.images.labels }
     }
 
     /// Attacks and proves at the eps of that number, and collects signs of gradient masking. In a chain the proof comes first, and
@@ -96,13 +96,13 @@ impl AttackEvaluation<'_> {
     pub fn measure(&self, number: usize, protocol: &Protocol) -> Result<MeasuredAttack> {
         (self.observer)(AttackEvent::Begin(number));
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
-        let mut proof = if ahead { self.prove(protocol)? } else { None };
+        let mut proof = if ahead { self.prove(protocol.ball.eps)? } else { None };
         let spared = proof.as_ref().map(|(_, each)| each.certified.clone());
         (self.observer)(AttackEvent::Attacks);
         let clock = RefCell::new(Clock { last: Instant::now(), seconds: vec![0.0; protocol.attacks.len()] });
         let ended = AtomicBool::new(self.late());
         let tell = |progress: Progress<'_>| {
-            // Attacks tell where they are just before they look whether to go on.
+            // Attacks report progress just before they check whether to stop.
             ended.fetch_or(self.late(), Ordering::Relaxed);
             clock.borrow_mut().add(progress.index);
             (self.observer)(AttackEvent::Attack(progress));
@@ -112,17 +112,17 @@ impl AttackEvaluation<'_> {
         let mut block = self.block(protocol, &result, &clock.borrow().seconds);
         let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
         if proof.is_none() && !asked() {
-            proof = self.prove(protocol)?;
+            proof = self.prove(protocol.ball.eps)?;
             ended.fetch_or(proof.is_none(), Ordering::Relaxed);
         }
         if !asked() {
             (self.observer)(AttackEvent::Masking);
             let silent = Run { stop: Some(self.stop), progress: None, ..run };
-            let figures = honesty(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
+            let figures = masking_report(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
             block.honesty = (!asked()).then_some(figures);
         }
         (self.observer)(AttackEvent::End);
-        // With nothing to spend nothing can be reached.
+        // At eps 0 no attack can change an image.
         if let Some(figures) = block.honesty.as_ref().filter(|_| protocol.ball.eps > 0.0) {
             block.warnings.extend(figures.warnings().iter().map(ToString::to_string));
         }
@@ -172,10 +172,10 @@ impl AttackEvaluation<'_> {
     }
 
     /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline.
-    fn prove(&self, protocol: &Protocol) -> Result<Option<(Proven, Certified)>> {
+    pub fn prove(&self, eps: f64) -> Result<Option<(Proven, Certified)>> {
         let begun = Instant::now();
         let Images { pixels, labels, .. } = self.images;
-        let (width, region) = (self.engine.model().input().size(), Region::image_within(protocol.ball.eps));
+        let (width, region) = (self.engine.model().input().size(), Region::image_within(eps));
         let mut all = Certified::default();
         for (pixels, some) in pixels.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
             if self.late() {
@@ -190,12 +190,12 @@ impl AttackEvaluation<'_> {
         Ok(Some((Proven { accuracy, seconds: begun.elapsed().as_secs_f64(), file: None }, all)))
     }
 
-    /// Whether Ctrl-C or the deadline has come.
+    /// True after Ctrl-C or the deadline.
     fn late(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// What the network takes images for.
+    /// The predictions of the network.
     fn predictions(&self, images: &[f32]) -> Result<Vec<u16>> {
         let labels = &self.images.labels;
         let ends = [labels.len()];
@@ -220,19 +220,21 @@ impl AttackEvaluation<'_> {
     }
 }
 
-/// What must never happen, and is said aloud if it does.
+/// Warnings about results that contradict each other.
 fn defects(protocol: &Protocol, result: &Ensemble, outcomes: &[ImageOutcome]) -> Vec<String> {
     let mut found = Vec::new();
     let refused: usize = result.attacks.iter().map(|f| f.refused).sum();
     if refused > 0 {
         let images = plural(refused as u64, "image");
-        found.push(format!("{images} that an attack took for fallen did not stand verification and do not count"));
+        found.push(format!("{images} that an attack reported as misclassified failed verification and do not count"));
     }
-    // The published evaluation leaves the ball and [0, 1]: there a proof says nothing about it.
+    // The published evaluation leaves the ball and [0, 1], where the proof does not hold.
     let broken = outcomes.iter().filter(|f| f.certified == Some(true) && (f.fallen_to.is_some() || !f.natural)).count();
     if protocol.ball.strict && broken > 0 {
         let images = plural(broken as u64, "image");
-        found.push(format!("{images} fell although proven to stand: this is a bug in standoff, please report it"));
+        found.push(format!(
+            "{images} misclassified although proven robust: this is a bug in standoff, please report it"
+        ));
     }
     found
 }
@@ -242,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_that_an_attack_breaks_is_said_to_be_a_defect() {
+    fn a_proof_that_an_attack_breaks_is_reported_as_a_bug() {
         let result = Ensemble {
             natural: vec![true; 2],
             fallen_to: vec![Some(0), None],
@@ -263,7 +265,7 @@ mod tests {
         let said =
             |protocol: &Protocol, first: bool| defects(protocol, &result, &[outcome(0, first), outcome(1, true)]);
         let standard = Protocol::standard(0.3);
-        assert!(said(&standard, true)[0].starts_with("1 image fell although"), "{:?}", said(&standard, true));
+        assert!(said(&standard, true)[0].starts_with("1 image misclassified although"), "{:?}", said(&standard, true));
         assert!(said(&standard, false).is_empty());
         // The published attacks leave the region that is proven.
         assert!(said(&Protocol::paper(0.3), true).is_empty());

@@ -1,14 +1,14 @@
-//! The network that is attacked: from a file of ours, which describes itself, or from one that PyTorch wrote.
+//! The network that is attacked: a file written by standoff, which has a description of its layers, or PyTorch weights.
 //!
-//! Inputs are pixels from 0 to 1 here, whatever the network was trained on, so that eps means the same for all of them.
+//! Inputs are pixels from 0 to 1, also for networks trained on bytes, so that eps has one meaning.
 
 use std::path::Path;
 
-use crate::error::{Error, Result, error};
 use sha2::{Digest, Sha256};
 use standoff_nn::model::weights::recognise::{Candidate, is_foreign};
 use standoff_nn::{Model, Shape, Weights};
 
+use crate::error::{Error, Result, error};
 use crate::number::hexadecimal;
 use crate::{files, model_file};
 
@@ -19,13 +19,13 @@ pub struct Network {
     pub model: Model,
     /// Its parameters.
     pub parameters: Vec<f32>,
-    /// What its outputs stand for, if the file says so.
+    /// The names of its outputs, if the file has them.
     pub classes: Option<Vec<String>>,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
     /// The digest of the file.
     pub sha256: String,
-    /// Why a proof about this network is not one about the file, if so.
+    /// The reason why no proof file can be written, if there is one.
     pub unprovable: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ impl Network {
         let mut weights = Weights::recognise(bytes, images, named.map(|_| &make as &Candidate<'_>))?;
         let (mut notes, before) = (Vec::new(), weights.parameters.clone());
         if !weights.for_pixels()? {
-            notes.push("the model does not say how pixels are fed: taken as 0 to 1".to_owned());
+            notes.push("the model does not record the scale of pixels: 0 to 1 is assumed".to_owned());
         }
         let unprovable = if is_foreign(bytes) {
             Some("it does not describe its layers; save it with `standoff`, which adds `standoff.model`")

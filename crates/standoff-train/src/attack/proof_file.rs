@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::error::{Result, refuse};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -11,10 +10,11 @@ use standoff_nn::certify::{ProvenImage, certify};
 use standoff_nn::{Engine, Region};
 
 use super::network::Network;
+use crate::error::{Result, refuse};
 use crate::files;
 use crate::number::{count, hexadecimal, plural, short};
 
-/// The file, as it is written.
+/// The content of the file.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     format: &'static str,
@@ -46,9 +46,9 @@ struct ImageClaim {
 /// A proof file that was written, for the summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProofFile {
-    /// Its name, as given.
+    /// The path.
     pub path: String,
-    /// How many images it proves, of how many.
+    /// Images that are proven.
     pub images: usize,
     /// Images in all.
     pub of: usize,
@@ -64,7 +64,7 @@ impl ProofFile {
     }
 }
 
-/// Refuses, before anything is attacked, what a proof file cannot hold.
+/// Refuses evaluations that cannot have a proof file, before the attacks begin.
 pub fn check(model: &Path, file: &Path, eps: &[f64], network: &Network, engine: &Engine) -> Result<()> {
     if eps.len() != 1 {
         refuse!(Proof, "a proof file is for one eps, --eps has {}; run the command once for each", eps.len());

@@ -1,37 +1,37 @@
-//! What was measured, as data: for the table, as JSON, and as CSV with a row per attack and class or per image.
+//! The results of an evaluation: as values, as JSON, and as CSV with a row per attack and class or per image.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use standoff_nn::attack::{Cost, Honesty, Reach};
+use standoff_nn::attack::{Cost, MaskingReport, Reach};
 
 use super::proof_file::ProofFile;
 use crate::document;
 use crate::fair::accuracy::{Accuracy, GroupAccuracy};
 use crate::files::field;
 
-/// Everything that one command measured.
+/// The results of one evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The file of the network.
     pub model: String,
-    /// Which images, in a few words.
+    /// A short description of the images.
     pub images: String,
     /// `standard` or `paper`.
     pub protocol: &'static str,
     /// `linf` or `l2`.
     pub norm: &'static str,
-    /// How images are stored.
+    /// The storage of attacked images.
     pub grid: &'static str,
-    /// Whether each attack tried only what stood before it.
+    /// True if each attack tried only the images that earlier attacks did not break.
     pub chained: bool,
     /// The seed.
     pub seed: u64,
-    /// Every eps, as far as it came.
+    /// The results at every eps.
     pub blocks: Vec<Block>,
-    /// Whether Ctrl-C ended it.
+    /// True if Ctrl-C or a deadline ended it.
     pub interrupted: bool,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
 }
 
@@ -40,16 +40,16 @@ pub struct Report {
 pub struct Block {
     /// The largest change.
     pub eps: f64,
-    /// What is right before any attack.
+    /// The accuracy without an attack.
     pub natural: Accuracy,
     /// Attack by attack.
     pub attacks: Vec<Row>,
-    /// What no attack turned.
+    /// The accuracy under all attacks together.
     pub worst_case: Accuracy,
-    /// What is proven to stand; nothing where it was not asked for or Ctrl-C came first.
+    /// The proven accuracy; `None` if it was not computed.
     pub certified: Option<Proven>,
-    /// The figures behind the warnings.
-    pub honesty: Option<Honesty>,
+    /// The signs of gradient masking.
+    pub honesty: Option<MaskingReport>,
     /// Reasons to doubt the measurement.
     pub warnings: Vec<String>,
     /// Image by image.
@@ -61,47 +61,47 @@ pub struct Block {
 pub struct Row {
     /// Its name, with its budget.
     pub name: String,
-    /// What it leaves: on its own, or with those before it if they are chained.
+    /// The accuracy under this attack; under all attacks so far if they are chained.
     pub left: Accuracy,
-    /// How many images it tried.
+    /// Images that it tried.
     pub tried: usize,
-    /// How many of them it changed to another class.
+    /// Images that it broke.
     pub fallen: usize,
     /// The distances of its images.
     pub reach: Reach,
     /// The passes it took.
     pub cost: Cost,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
 }
 
-/// What interval bounds prove.
+/// The result of interval bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proven {
-    /// How many images are proven.
+    /// The proven images.
     pub accuracy: Accuracy,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
     /// The proof file, if one was written.
     pub file: Option<ProofFile>,
 }
 
-/// What became of an image.
+/// The outcome of an image.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImageOutcome {
     /// Its place in its part of the dataset, counted from 0.
     pub image: usize,
     /// Its class.
     pub label: String,
-    /// Whether it was right before.
+    /// True if it was classified correctly without an attack.
     pub natural: bool,
-    /// The first attack that turned it.
+    /// The first attack that broke it.
     pub fallen_to: Option<String>,
-    /// What the network takes the worst image found for.
+    /// The prediction for the worst image found.
     pub prediction: String,
     /// The largest other logit less the label's, there.
     pub margin: f32,
-    /// Whether it is proven to stand.
+    /// True if it is proven.
     pub certified: Option<bool>,
 }
 

@@ -1,28 +1,27 @@
-//! Downloads the files of a dataset: every mirror in turn, verified, and never half a file under its name.
+//! Downloads the files of a dataset: from every mirror in turn, verified, and renamed only when complete.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Error, Result, error, refuse};
-
 use super::http::Client;
 use super::known::{FILES, Known};
 use super::verify::{Verdict, verify_file};
+use crate::error::{At, Error, Result, error, refuse};
 use crate::files;
 
 /// Attempts at one mirror while each brings a part of the file.
 const ATTEMPTS: usize = 10;
 
-/// How a file came to be there.
+/// The origin of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fetched {
-    /// It was there, and is genuine.
+    /// It was present, with the right checksum.
     Before,
     /// It was downloaded.
     Now,
 }
 
-/// Who hears how a download goes: the name of the file, the bytes so far, and the bytes in all if known.
+/// Receives the progress of a download: the name of the file, the bytes so far, and all bytes if the number is known.
 pub type Listener<'a> = &'a mut dyn FnMut(&str, u64, Option<u64>);
 
 /// Downloads into one folder.
@@ -75,13 +74,13 @@ impl Fetcher {
         let empty = file.metadata().is_ok_and(|m| m.len() == 0);
         drop(file);
         if empty {
-            // Nothing worth continuing; that it cannot be deleted harms nobody.
+            // An empty part is not worth keeping. A file that cannot be deleted does no harm.
             let _ = fs::remove_file(&part);
         }
         Err(self.gave_up(&name, &attempts))
     }
 
-    /// One mirror, as often as it brings more; every failure in words.
+    /// Downloads from one mirror, again as long as each attempt makes progress. Returns the message of every failure.
     fn from(
         &self,
         url: &str,
@@ -132,7 +131,7 @@ impl Fetcher {
     }
 }
 
-/// Opens a part for this process alone: two that write to one file would spoil it.
+/// Opens a partial file with a lock, since two processes that write to it would damage it.
 fn locked(part: &Path) -> Result<File> {
     let shown = files::name(part);
     let file = File::options()

@@ -1,18 +1,18 @@
-//! From what the user names to files: a dataset by name, a folder, or a file.
+//! Finding datasets: by name, by folder, or by file.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Error, Result, error, refuse};
 use standoff::error::nearest;
 use standoff_nn::data::{ImageData, ImageSet, sha256};
 use standoff_nn::input;
 
 use super::known::{Edition, FILES, KNOWN, Known};
-use super::places::Surroundings;
+use super::places::SearchFolders;
+use crate::error::{At, Error, Result, error, refuse};
 use crate::files;
 
-/// What a dataset turned out to be.
+/// The kind of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Images in four IDX files.
@@ -24,7 +24,7 @@ pub enum Source {
 /// An image dataset that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Where.
+    /// Its folder.
     pub folder: PathBuf,
     /// The four files, in the order of [`FILES`].
     pub files: [PathBuf; 4],
@@ -32,8 +32,8 @@ pub struct Found {
     pub known: Option<(&'static Known, &'static Edition)>,
 }
 
-/// Finds the images that `--data` names, where a table would be of no use.
-pub fn find_images(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Found> {
+/// Finds the images that `--data` names. A table is refused.
+pub fn find_images(named: Option<&str>, usual: &'static Known, around: &SearchFolders) -> Result<Found> {
     match search(named, usual, around, "or a folder with IDX files")? {
         Source::Images(found) => Ok(found),
         Source::Table(path) => refuse!(Data, "{} is a table; attacks are on images", files::name(&path)),
@@ -42,12 +42,12 @@ pub fn find_images(named: Option<&str>, usual: &'static Known, around: &Surround
 
 /// Finds what `--data` names: a dataset, a folder or a file. A folder that holds several is asked for `usual`, as is everything
 /// when nothing is named.
-pub fn find(named: Option<&str>, usual: &'static Known, around: &Surroundings) -> Result<Source> {
+pub fn find(named: Option<&str>, usual: &'static Known, around: &SearchFolders) -> Result<Source> {
     search(named, usual, around, "a folder with IDX files, or a CSV file")
 }
 
-/// `takes` says what else than names there is, for the message.
-fn search(named: Option<&str>, usual: &'static Known, around: &Surroundings, takes: &str) -> Result<Source> {
+/// `takes` lists the alternatives to names, for the message.
+fn search(named: Option<&str>, usual: &'static Known, around: &SearchFolders, takes: &str) -> Result<Source> {
     let Some(text) = named else {
         return by_name(usual, around).map(Source::Images);
     };
@@ -68,7 +68,7 @@ fn search(named: Option<&str>, usual: &'static Known, around: &Surroundings, tak
 }
 
 /// Every copy of a dataset, the best first: more complete editions before others, then in the order of the places.
-pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
+pub fn copies(known: &'static Known, around: &SearchFolders) -> Vec<Found> {
     let places = around.places();
     let mut found: Vec<Found> = Vec::new();
     for edition in known.editions {
@@ -89,12 +89,12 @@ pub fn copies(known: &'static Known, around: &Surroundings) -> Vec<Found> {
     found
 }
 
-fn by_name(known: &'static Known, around: &Surroundings) -> Result<Found> {
+fn by_name(known: &'static Known, around: &SearchFolders) -> Result<Found> {
     copies(known, around).into_iter().next().ok_or_else(|| absent(known, around))
 }
 
-/// The dataset is nowhere: every place, and what to do.
-pub fn absent(known: &Known, around: &Surroundings) -> Error {
+/// The error of a dataset that was not found: all places, and what to do.
+pub fn absent(known: &Known, around: &SearchFolders) -> Error {
     let folders: Vec<&str> = known.editions.iter().flat_map(|e| e.folders).copied().collect();
     error!(
         Data,
@@ -115,7 +115,7 @@ fn in_folder(path: &Path, usual: &'static Known) -> Result<Found> {
         let known = sha256(&files[1]).ok().and_then(|sum| Known::of_labels(&sum));
         return Ok(Found { folder: path.to_owned(), files, known });
     }
-    let inside = Surroundings { chosen: Some(path.to_owned()), ..Surroundings::default() };
+    let inside = SearchFolders { chosen: Some(path.to_owned()), ..SearchFolders::default() };
     if let Some(found) = copies(usual, &inside).into_iter().next() {
         return Ok(found);
     }
@@ -132,7 +132,7 @@ fn in_folder(path: &Path, usual: &'static Known) -> Result<Found> {
     )
 }
 
-/// An IDX file stands for its folder; anything else is a table.
+/// An IDX file means its folder; every other file is a table.
 fn of_file(path: &Path, usual: &'static Known) -> Result<Source> {
     let mut head = Vec::new();
     let open = input::open(path).map_err(|error| files::unread(path, &error))?;
@@ -146,7 +146,7 @@ fn of_file(path: &Path, usual: &'static Known) -> Result<Source> {
     in_folder(folder, usual).map(Source::Images)
 }
 
-/// Whether a compressed file has one of the usual names of IDX files.
+/// True if a compressed file has one of the usual names of IDX files.
 fn named_as_idx(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains("-ubyte"))
 }
@@ -176,7 +176,7 @@ impl Found {
         })
     }
 
-    /// What the user should know when this is only a part of a dataset.
+    /// A note for the user if this is only a part of a dataset.
     pub fn note(&self) -> Option<String> {
         let (known, edition) = self.known?;
         (edition.labels.len() < known.classes.len()).then(|| {
@@ -213,7 +213,7 @@ impl Found {
         }
     }
 
-    /// What a class is called; its number where there is no name.
+    /// The name of a class; its number where there is no name.
     pub fn class_name(&self, class: u8) -> String {
         let known = self.known.and_then(|(known, _)| known.classes.get(usize::from(class)));
         known.map_or_else(|| class.to_string(), |name| (*name).to_owned())

@@ -10,22 +10,22 @@ use ureq::{Agent, Body};
 
 use crate::files;
 
-/// No known file is half as large: what goes on beyond is not the file.
+/// Larger than every known file.
 const LIMIT: u64 = 64 << 20;
-/// How long to wait for a connection, and for each piece of an answer.
+/// The time limit for a connection and for each piece of a response.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How much is written at a time.
+/// Bytes written at a time.
 const CHUNK: usize = 1 << 16;
 
-/// No address for a name.
+/// The message for a host without an address.
 const NOT_FOUND: &str = "the host was not found: there is no connection to the internet, or a proxy is needed";
 
-/// Why an attempt did not bring the whole file.
+/// The failure of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// In words.
+    /// The message.
     pub(super) why: String,
-    /// Whether it brought a part: then the rest is worth another attempt.
+    /// True if a part arrived, so that another attempt is worthwhile.
     pub(super) progress: bool,
 }
 
@@ -135,7 +135,7 @@ fn local(error: &io::Error) -> String {
     format!("cannot write: {}", files::plain(error))
 }
 
-/// What went wrong, in the user's words.
+/// The message for an error.
 fn explain(error: &ureq::Error) -> String {
     use ureq::Error;
     match error {

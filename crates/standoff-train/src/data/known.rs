@@ -7,22 +7,22 @@ pub const FILES: [&str; 4] =
 /// A dataset that can be asked for by name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Known {
-    /// What the user types.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is called.
+    /// The title.
     pub title: &'static str,
     /// The classes, by label.
     pub classes: [&'static str; 10],
     /// Its forms, the most complete first.
     pub editions: &'static [Edition],
-    /// Where the complete files can be had, each with a slash at the end.
+    /// Addresses of the complete files, each with a slash at the end.
     pub mirrors: &'static [&'static str],
 }
 
 /// All of a dataset, or a part of it that is small enough to ship.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// The folders that people keep it in, below one that holds datasets.
+    /// Usual names of its folder.
     pub folders: &'static [&'static str],
     /// The labels that occur.
     pub labels: &'static [u8],

@@ -12,7 +12,21 @@ pub mod verify;
 
 pub use find::{Found, Source, find, find_images};
 pub use known::Known;
-pub use places::Surroundings;
+pub use places::SearchFolders;
 
-#[cfg(test)]
-mod tests;
+use crate::error::{Result, refuse};
+
+/// The dataset in the configuration of a run on arrays, which Python passes in memory.
+pub const ARRAYS: &str = "arrays in memory";
+
+/// Refuses to look for arrays in files.
+pub(crate) fn check_is_not_arrays(data: &str) -> Result<()> {
+    if data == ARRAYS {
+        refuse!(
+            Data,
+            "the run was trained on arrays in Python, which the command does not have; continue it in Python with the same arrays and \
+             the options folder=... and resume=True"
+        );
+    }
+    Ok(())
+}

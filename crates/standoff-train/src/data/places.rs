@@ -9,9 +9,9 @@ use crate::error::{Result, error};
 /// Debian's packages of datasets.
 const SYSTEM: &str = "/usr/share/datasets";
 
-/// What the search depends on, gathered once; tests make their own.
+/// The folders that a search for datasets begins from.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct SearchFolders {
     /// `STANDOFF_DATA`: a folder with datasets.
     pub chosen: Option<PathBuf>,
     /// The user's cache folder for this command.
@@ -33,8 +33,8 @@ pub struct Place {
     pub why: &'static str,
 }
 
-impl Surroundings {
-    /// Those of this process.
+impl SearchFolders {
+    /// The folders of this process.
     pub fn real() -> Self {
         let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
@@ -71,7 +71,7 @@ impl Surroundings {
         places
     }
 
-    /// Where downloads go: `STANDOFF_DATA` if it is set, else the cache.
+    /// The folder for downloads: `STANDOFF_DATA` if it is set, else the cache.
     pub fn target(&self) -> Result<PathBuf> {
         self.chosen.clone().or_else(|| self.cache.clone()).ok_or_else(|| {
             error!(
@@ -81,7 +81,7 @@ impl Surroundings {
         })
     }
 
-    /// Where was looked, for an error: one line per place.
+    /// The places of a search, one line each, for an error.
     pub fn listing(&self) -> String {
         let mut lines: Vec<String> =
             self.places().iter().map(|p| format!("  {} ({})", p.folder.display(), p.why)).collect();
@@ -145,7 +145,7 @@ mod tests {
         for folder in ["data", "work/deep/data", "work/deep/er", "bin"] {
             std::fs::create_dir_all(at(folder)).expect("a folder");
         }
-        let around = Surroundings {
+        let around = SearchFolders {
             chosen: Some(at("chosen")),
             cache: Some(at("cache")),
             working: Some(at("work/deep/er")),
@@ -158,7 +158,7 @@ mod tests {
         let inside: Vec<PathBuf> = found.into_iter().filter(|f| f.starts_with(root.path())).collect();
         assert_eq!(inside, want);
         assert_eq!(around.target().expect("a target"), at("chosen"));
-        assert!(Surroundings::default().target().is_err());
-        assert!(Surroundings::default().listing().contains("STANDOFF_DATA names (not set)"));
+        assert!(SearchFolders::default().target().is_err());
+        assert!(SearchFolders::default().listing().contains("STANDOFF_DATA names (not set)"));
     }
 }

@@ -1,24 +1,25 @@
-//! The columns of a CSV file: what is predicted, from what, for which groups.
+//! The columns of a CSV file: the label, the features and the groups.
 
 use std::path::Path;
 
-use crate::error::{Result, error};
 use serde::{Deserialize, Serialize};
 use standoff_nn::data::{Sheet, TableData, TableOptions};
+
+use crate::error::{Result, error};
 
 /// The columns of a CSV file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Columns {
-    /// What to predict.
+    /// The column to predict.
     pub label: String,
-    /// Whose values make the groups; none for those of the label.
+    /// The columns whose values make the groups; empty for the label.
     pub group: Vec<String>,
-    /// What to learn from; none for all but the label.
+    /// The columns to learn from; empty for all but the label.
     pub features: Vec<String>,
-    /// Categories even where they look like numbers.
+    /// Columns of categories that look like numbers.
     pub categorical: Vec<String>,
-    /// The share of rows to judge by.
+    /// The share of rows in the test part.
     pub test_split: f64,
     /// The first row holds values.
     pub no_header: bool,

@@ -1,4 +1,4 @@
-//! Whether a copy of a dataset is genuine, file by file.
+//! Checksums of the files of a dataset.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use standoff_nn::data::sha256;
 
 use super::find::Found;
 
-/// How a file compares with the well-known one.
+/// The comparison of a file with the published one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The same content, to the bit.
@@ -26,7 +26,7 @@ pub fn verify_file(path: &Path, want: &str) -> Verdict {
     }
 }
 
-/// Every file of a copy with its verdict; nothing for data without a name, of which nobody knows what it should be.
+/// Every file of a copy with its verdict; empty for data without a name, which has no checksums.
 pub fn verify(found: &Found) -> Vec<(PathBuf, Verdict)> {
     let Some((_, edition)) = found.known else { return Vec::new() };
     found.files.iter().zip(edition.sums).map(|(file, sum)| (file.clone(), verify_file(file, sum))).collect()

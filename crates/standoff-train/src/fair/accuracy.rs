@@ -1,24 +1,24 @@
-//! How many samples came out right: in every group, in the worst one, in all together.
+//! Accuracy in every group, in the worst one, and of all samples.
 
 use serde_json::{Value, json};
 
 use super::statistics::wilson;
 
-/// A group, and how many of its samples came out right.
+/// The accuracy of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupAccuracy {
     /// Its name.
     pub name: String,
-    /// Samples that came out right.
+    /// Correctly classified samples.
     pub correct: usize,
     /// All its samples.
     pub total: usize,
 }
 
-/// Every group, and all samples together.
+/// The accuracy of every group and of all samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accuracy {
-    /// The groups that have samples; none where there are no groups.
+    /// The groups that have samples.
     pub groups: Vec<GroupAccuracy>,
     /// All samples.
     pub all: GroupAccuracy,
@@ -34,7 +34,7 @@ impl GroupAccuracy {
         self.correct as f64 / self.total as f64
     }
 
-    /// The same for people: `98.30%`.
+    /// The accuracy as text: `98.30%`.
     pub fn percent(&self) -> String {
         format!("{:.2}%", 100.0 * self.accuracy())
     }

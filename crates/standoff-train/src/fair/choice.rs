@@ -1,8 +1,7 @@
-//! Lambda chosen by validation data: never by the test part, which is kept to judge what was chosen.
+//! Lambda chosen on validation data. The test part is not used for the choice.
 
 use std::path::Path;
 
-use crate::error::{Result, error};
 use serde::{Deserialize, Serialize};
 use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
@@ -11,11 +10,12 @@ use standoff_nn::{Engine, Outcome, Weights};
 use super::results::{GroupScore, RunResult, average, worst};
 use super::task::FairTask;
 use super::train::{Spec, judge};
+use crate::error::{Result, error};
 
-/// Accuracies closer than this are the same: they are means of counts, and their sums may be rounded differently.
+/// Accuracies closer than this are equal: they are means of counts with rounding errors.
 const SAME: f64 = 1e-9;
 
-/// A lambda, and how the models trained with it do on the validation part: means over the seeds.
+/// A candidate for lambda with its accuracy on the validation part, as a mean over the seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// The weight of the regulariser.
@@ -26,19 +26,19 @@ pub struct Tried {
     pub average: f64,
 }
 
-/// What was tried, and what was chosen.
+/// The candidates for lambda and the chosen one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// The chosen one.
     pub lambda: f64,
-    /// How many samples there were to choose by.
+    /// Validation samples.
     pub samples: usize,
     /// Every candidate, in the order given.
     pub tried: Vec<Tried>,
 }
 
 impl Choice {
-    /// Judges every candidate's models, which lie in the folders of their runs, by the validation part.
+    /// Evaluates the models of every candidate, from the folders of their runs, on the validation part.
     pub fn make(task: &FairTask, specs: &[Spec], out: &Path) -> Result<Self> {
         let data = task
             .validation
@@ -61,8 +61,9 @@ impl Choice {
             .iter()
             .map(|(lambda, seeds)| Tried { lambda: *lambda, worst: mean(seeds, 0), average: mean(seeds, 1) })
             .collect();
-        let lambda =
-            best(&tried).ok_or_else(|| error!(Setting, "there is no candidate for lambda that can be judged"))?.lambda;
+        let lambda = best(&tried)
+            .ok_or_else(|| error!(Setting, "no candidate for lambda has an accuracy on the validation part"))?
+            .lambda;
         Ok(Self { lambda, samples: data.len(), tried })
     }
 
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_judged_is_not_chosen() {
+    fn a_candidate_without_an_accuracy_is_not_chosen() {
         assert_eq!(best(&tried(&[[0.1, f64::NAN, 0.9], [0.3, 0.2, 0.5]])).map(|t| t.lambda), Some(0.3));
         assert_eq!(best(&tried(&[[0.1, f64::NAN, 0.9]])), None);
         assert_eq!(best(&[]), None);

@@ -1,4 +1,4 @@
-//! A class of an image set as people name it: by its number or by its name.
+//! A class of an image dataset, by number or by name.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::number_or_text::{self, NumberOrText};
 pub enum Class {
     /// Its label in the files.
     Number(u8),
-    /// What it is called: `Shirt`.
+    /// Its name: `Shirt`.
     Name(String),
 }
 

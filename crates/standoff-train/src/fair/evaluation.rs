@@ -1,4 +1,4 @@
-//! How well a model's predictions agree with known classes: in every group, in the worst one, in all together.
+//! Evaluation of predictions where the classes are known.
 
 use serde_json::{Value, json};
 use standoff_nn::data::TRUSTED_ROWS;
@@ -8,19 +8,19 @@ use super::fairness::{fairness, remark, unjudged};
 use super::results::Fairness;
 use super::unlabelled::UnlabelledData;
 
-/// How well predictions agree with labels.
+/// The agreement of predictions with labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Samples predicted as labelled; no groups where the data has none.
+    /// The accuracy; without groups where the data has none.
     pub accuracy: Accuracy,
-    /// Where the groups are not the classes.
+    /// Fairness measures, where the groups are not the classes.
     pub fairness: Option<Fairness>,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
 impl Evaluation {
-    /// Judges predictions; nothing where the data does not say the classes.
+    /// Evaluates predictions; `None` where the data has no classes.
     pub fn of(predictions: &[u16], data: &UnlabelledData, classes: &[String]) -> Option<Self> {
         let UnlabelledData { labels, groups, group_names, .. } = data;
         if labels.is_empty() || labels.len() != predictions.len() {

@@ -1,6 +1,5 @@
-//! An experiment of `standoff fair`: its runs, and what they leave behind together.
+//! The runs of an experiment on fair classification and their results.
 
-use crate::error::Result;
 use standoff_nn::data::Dataset;
 
 use super::choice::Choice;
@@ -8,7 +7,7 @@ use super::config::FairConfig;
 use super::lambda::Lambda;
 use super::results::{Results, RunResult};
 use super::train::{self, Spec};
-use crate::training::run::result;
+use crate::error::Result;
 use crate::training::runs::{self, Load};
 use crate::training::{Control, Experiment, Observer};
 
@@ -18,7 +17,7 @@ impl Experiment<FairConfig> {
         Spec::all(&self.config, &self.config.sweep())
     }
 
-    /// Trains these, or goes on with them, or finds them done. `None` when stopped.
+    /// Trains, continues or finds these runs. `None` when interrupted.
     pub fn train(
         &self,
         specs: &[Spec],
@@ -31,13 +30,13 @@ impl Experiment<FairConfig> {
         runs::run_all(load, control, observer, one)
     }
 
-    /// Those of these runs that are finished.
+    /// The results of the finished ones among these runs.
     pub fn finished(&self, specs: &[Spec]) -> Result<Vec<RunResult>> {
-        let found = specs.iter().map(|spec| result(&self.out.join(spec.folder()).join(train::RESULT)));
+        let found = specs.iter().map(|spec| train::RESULT.read(&self.out.join(spec.folder())));
         Ok(found.collect::<Result<Vec<Option<RunResult>>>>()?.into_iter().flatten().collect())
     }
 
-    /// The results of runs, all of which are done, with lambda chosen among them if that is asked for.
+    /// The results of finished runs, with lambda chosen if the configuration asks for it. Writes `results.json` and `results.csv`.
     pub fn conclude(&self, specs: &[Spec], done: Vec<RunResult>) -> Result<Results> {
         let choice = match self.config.lambda {
             Lambda::Auto => Some(Choice::make(&self.task, specs, &self.out)?),
@@ -69,7 +68,7 @@ impl Experiment<FairConfig> {
         }
     }
 
-    /// Whether it is about what every lambda does.
+    /// True if it compares several lambdas.
     pub fn is_sweep(&self) -> bool {
         self.config.lambda != Lambda::Auto && self.config.sweep().len() > 1
     }

@@ -1,4 +1,4 @@
-//! How differently a classifier treats groups, by the definitions that fairlearn made common.
+//! Fairness measures, by the definitions of fairlearn.
 
 use super::results::Fairness;
 
@@ -22,7 +22,7 @@ impl GroupRate {
 /// second the largest of `P(prediction = c | label = c)` or of `P(prediction = c | label != c)`. With two classes that is the
 /// definition for the last class as the positive one, as it gives the same for the other; with several the largest difference
 /// over the classes counts. A group without the samples that a rate is about has no such rate and is left out of it
-/// ([`unjudged`] tells which); where no two groups can be compared the answer is NaN.
+/// ([`unjudged`] lists them). The result is NaN where no two groups can be compared.
 ///
 /// # Panics
 /// When the slices differ in length.
@@ -58,7 +58,7 @@ fn spread(tallies: &[[GroupRate; 3]], which: usize) -> f64 {
     }
 }
 
-/// NaN stands for a difference that does not exist.
+/// NaN is a difference that does not exist.
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b > a { b } else { a }
 }
@@ -78,7 +78,7 @@ pub fn unjudged(labels: &[u16], groups: &[u16], classes: usize) -> Vec<(u16, u16
     pairs.filter(|(g, c)| occurs[*g] && !has[g * classes + c]).map(|(g, c)| (g as u16, c as u16)).collect()
 }
 
-/// The same as a remark for the user; nothing when every group has every class.
+/// The same as a message for the user; `None` when every group has every class.
 pub fn remark(unjudged: &[(u16, u16)], group_names: &[String], class_names: &[String]) -> Option<String> {
     const SHOWN: usize = 5;
     let name = |names: &[String], i: u16| names.get(usize::from(i)).cloned().unwrap_or_else(|| i.to_string());
@@ -144,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_not_called_fair() {
+    fn groups_that_cannot_be_compared_are_not_called_fair() {
         let f = fairness(&[0, 1], &[0, 1], &[0, 0], 2);
         assert!(f.demographic_parity.is_nan() && f.equalised_odds.is_nan());
         let f = fairness(&[], &[], &[], 2);
         assert!(f.demographic_parity.is_nan() && f.equalised_odds.is_nan());
-        // A group number that nobody has is no group.
+        // A group number without samples is no group.
         let f = fairness(&[0, 0], &[0, 0], &[0, 2], 2);
         assert_eq!(f.demographic_parity, 0.0);
     }

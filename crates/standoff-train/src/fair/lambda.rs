@@ -1,23 +1,23 @@
-//! The weight of the regulariser as people give it: a number, or `auto` for the one that validation data likes best.
+//! The weight of the regulariser: a number, or `auto` for the best one on validation data.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{Error, Result, error};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::error::{Error, Result, error};
 use crate::number_or_text::{self, NumberOrText};
 
-/// What `auto` chooses among and `--frontier` sweeps, unless others are given: from nearly the worst group alone to nearly equal
-/// weights. With losses around 1 a larger lambda leaves the weights of the groups about equal.
+/// The candidates of `auto` and `--frontier`, unless others are given. At the smallest one nearly all weight is on the worst group; at
+/// the largest one, with losses around 1, the weights are nearly equal.
 pub const CANDIDATES: [f64; 6] = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0];
 
 /// The weight of the regulariser in `minmax-reg`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lambda {
-    /// To be chosen by validation data.
+    /// Chosen on validation data.
     Auto,
-    /// This one.
+    /// A number.
     Given(f64),
 }
 
@@ -46,7 +46,7 @@ impl FromStr for Lambda {
     }
 }
 
-/// What `--lambda` says: one; several, to compare; or `auto`, with what it is to choose among if that is given.
+/// Reads `--lambda`: one number; several, to compare; or `auto`, with its candidates if they are given.
 pub fn read(text: &str) -> Result<(Lambda, Vec<f64>)> {
     let wrong =
         |why: &dyn fmt::Display| error!(Setting, "--lambda {text}: {why}; want a number, a list of numbers, or auto");
@@ -55,7 +55,7 @@ pub fn read(text: &str) -> Result<(Lambda, Vec<f64>)> {
     let listed = if *first == Lambda::Auto { rest } else { &given };
     let number = |lambda: &Lambda| match lambda {
         Lambda::Given(v) => Ok(*v),
-        Lambda::Auto => Err(wrong(&"`auto` stands first, before what it is to choose among")),
+        Lambda::Auto => Err(wrong(&"`auto` comes first, before its candidates")),
     };
     let numbers: Vec<f64> = listed.iter().map(number).collect::<Result<_>>()?;
     let alone = *first != Lambda::Auto && rest.is_empty();
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(read("auto, 0.1,1").unwrap(), (Lambda::Auto, vec![0.1, 1.0]));
         assert_eq!(read("0.3").unwrap(), (Lambda::Given(0.3), vec![]));
         assert_eq!(read("0.3,1").unwrap(), (Lambda::Given(0.3), vec![0.3, 1.0]));
-        assert!(read("0.3,auto").unwrap_err().to_string().contains("stands first"));
+        assert!(read("0.3,auto").unwrap_err().to_string().contains("comes first"));
         assert!(read("").is_err() && read("0.1,").is_err());
         assert_eq!(" auto".parse::<Lambda>().unwrap(), Lambda::Auto);
         assert!("much".parse::<Lambda>().unwrap_err().to_string().contains("`much`"));

@@ -1,53 +1,53 @@
-//! A trained model with what it knows about its inputs, ready to predict.
+//! A trained model with the preparation of its inputs.
 
 use std::path::Path;
 
-use crate::error::{At, Result, error, refuse};
 use standoff_nn::data::Preprocessing;
 use standoff_nn::model::weights::Metadata;
 pub use standoff_nn::model::weights::recognise::image_metadata;
 use standoff_nn::model::weights::recognise::{CLASSES, PREPROCESSING, SCALE, class_names, divisor, is_foreign};
 use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Weights};
 
+use crate::error::{At, Result, error, refuse};
 use crate::files;
 
 /// The description of the network, which the weights file carries by itself.
 const MODEL: &str = "standoff.model";
 
-/// What goes into a model, and what comes out.
+/// The inputs of a model and the names of its classes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inputs {
     /// Rows of a table, prepared as the training rows were.
     Table(Preprocessing),
     /// Images.
     Images {
-        /// What bytes are divided by.
+        /// The number that bytes are divided by.
         scale: f32,
         /// The classes by number.
         classes: Vec<String>,
     },
 }
 
-/// What a model says of some samples.
+/// Predictions for some samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
     /// The most probable output of each sample; ties go to the first.
     pub outputs: Vec<u16>,
     /// The probability of each output, sample by sample.
     pub probabilities: Vec<f32>,
-    /// How many outputs there are: as many as classes, or more.
+    /// The number of outputs, at least that of classes.
     pub width: usize,
 }
 
-/// A model that knows its inputs.
+/// A model that prepares its inputs.
 #[derive(Debug)]
 pub struct Predictor {
-    /// What goes in.
+    /// Its inputs.
     pub inputs: Inputs,
     engine: Engine,
 }
 
-/// What is saved with the weights of a model of tables, so that it can predict.
+/// Metadata of a model of tables, which prediction needs.
 pub fn table_metadata(preprocessing: &Preprocessing) -> Result<Metadata> {
     let text = serde_json::to_string(preprocessing).at(|| "the preprocessing cannot be written")?;
     Ok(Metadata::from([(PREPROCESSING.to_owned(), text)]))
@@ -71,7 +71,7 @@ impl Inputs {
         let Some((name, names)) = metadata.get(SCALE).zip(metadata.get(CLASSES)) else {
             refuse!(
                 Model,
-                "it does not say how its inputs were prepared: its metadata has neither `{PREPROCESSING}` nor \
+                "it does not describe the preparation of its inputs: its metadata has neither `{PREPROCESSING}` nor \
                  `{SCALE}` and `{CLASSES}`; use a model that `standoff fair` wrote"
             );
         };
@@ -123,7 +123,7 @@ impl Predictor {
 
     /// The most probable output of each of `rows` samples, and the probabilities of all outputs.
     ///
-    /// The cross-entropy of a sample labelled c is `-log` of the probability of c: a pass for each output tells them all.
+    /// The cross-entropy of a sample labelled c is `-log` of the probability of c: one pass for each output gives all of them.
     pub fn predict(&self, samples: Samples<'_>, rows: usize) -> Result<Predictions> {
         let width = self.model().outputs();
         let mut outcome = Outcome::default();
@@ -134,7 +134,7 @@ impl Predictor {
             let batch = Batch { samples, labels: &labels, rows: None, ends: &[rows], weights: None };
             self.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut outcome)?;
             for (row, loss) in outcome.losses.iter().enumerate() {
-                // Rounding may leave a loss a hair below zero.
+                // Rounding may leave a loss slightly below zero.
                 probabilities[row * width + output] = (-loss).exp().min(1.0);
             }
         }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_does_not_know_its_inputs_is_refused() {
+    fn a_model_without_a_description_of_its_inputs_is_refused() {
         let refused = |bytes: &[u8]| Predictor::from_bytes(bytes).unwrap_err().to_string();
         assert!(refused(&model(Metadata::new())).contains("has neither `standoff.preprocessing` nor `standoff.scale`"));
         let many = model(image_metadata("unit", &names(&["a", "b", "c", "d"])));

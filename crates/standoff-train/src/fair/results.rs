@@ -1,18 +1,19 @@
-//! What finished runs leave behind: `results.json` with everything, `results.csv` with a row per run and group.
+//! The results of finished runs: `results.json` with everything, `results.csv` with a row per run and group.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::error::{Result, error, refuse};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::choice::Choice;
 use super::statistics::{Measured, Summary, differences, summarise};
 use crate::document;
+use crate::error::{Result, error, refuse};
 use crate::files::{self, field};
+use crate::nullable::{list, pair, scalar, unknown};
 
-/// How the two files of a run folder are called.
+/// The names of the two files.
 pub const FILES: [&str; 2] = ["results.json", "results.csv"];
 
 /// One finished run: a method, a seed.
@@ -20,11 +21,11 @@ pub const FILES: [&str; 2] = ["results.json", "results.csv"];
 pub struct RunResult {
     /// `normal`, `minmax`, `minmax-reg`, `group-dro`, ...
     pub method: String,
-    /// The weight of the regulariser; 0 without.
+    /// The weight of the regulariser; 0 for methods without one.
     pub lambda: f64,
     /// The seed; runs of one seed start from the same weights.
     pub seed: u64,
-    /// One per group, on the test part.
+    /// The score of each group of the test part.
     pub test: Vec<GroupScore>,
     /// The mean loss of each group on the training part.
     #[serde(deserialize_with = "list")]
@@ -32,34 +33,34 @@ pub struct RunResult {
     /// y: the weight of each group at the end.
     #[serde(deserialize_with = "list")]
     pub weights: Vec<f64>,
-    /// Lower and upper bound of what x could still gain, on all training data.
+    /// Lower and upper bound of X on all training data.
     #[serde(deserialize_with = "pair")]
     pub x_gap: [f64; 2],
-    /// Lower and upper bound of what y could still gain, on all training data.
+    /// Lower and upper bound of Y on all training data.
     #[serde(deserialize_with = "pair")]
     pub y_gap: [f64; 2],
     /// `f(x, y)` on all training data.
     #[serde(deserialize_with = "scalar")]
     pub value: f64,
-    /// The total variation of the worst loss from epoch to epoch: how rough the way was.
+    /// The total variation of the worst loss over the epochs.
     #[serde(default = "unknown", deserialize_with = "scalar")]
     pub variation: f64,
     /// Steps of x.
     pub steps: u64,
-    /// How long it took.
+    /// The time it took.
     #[serde(deserialize_with = "scalar")]
     pub seconds: f64,
-    /// For tables only.
+    /// Fairness measures of tables.
     pub fairness: Option<Fairness>,
-    /// For each group: label, prediction, and how many test samples have both; where there are any. Runs of before it was kept have none.
+    /// For each group: label, prediction, and the number of test samples with both. Absent in early runs of version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confusion: Vec<Vec<[usize; 3]>>,
 }
 
-/// How a group was classified.
+/// The score of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GroupScore {
-    /// Samples predicted as labelled.
+    /// Correctly classified samples.
     pub correct: usize,
     /// All samples.
     pub total: usize,
@@ -68,18 +69,23 @@ pub struct GroupScore {
     pub loss: f64,
 }
 
-/// How differently groups are treated, as [`fairness`](super::fairness::fairness) defines it.
+impl GroupScore {
+    /// The score of a group without samples.
+    pub const NONE: Self = Self { correct: 0, total: 0, loss: f64::NAN };
+}
+
+/// Fairness measures, as [`fairness`](super::fairness::fairness) defines them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
-    /// The largest difference between groups in how often a class is predicted.
+    /// The largest difference of prediction rates between groups.
     #[serde(deserialize_with = "scalar")]
     pub demographic_parity: f64,
-    /// The same among samples that have the class, or among those that do not; the larger of the two.
+    /// The largest difference of true-positive or of false-positive rates between groups.
     #[serde(deserialize_with = "scalar")]
     pub equalised_odds: f64,
 }
 
-/// What the paper reports of a method: mean and standard deviation, in the unit of its table.
+/// The paper's results of a method: mean and standard deviation, in the unit of its table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaperRow {
@@ -92,29 +98,29 @@ pub struct PaperRow {
     pub worst: Option<[f64; 2]>,
 }
 
-/// Runs that belong together.
+/// The runs of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// What was run, in a line.
+    /// The title.
     pub title: String,
     /// The groups, in the order of every list of them.
     pub group_names: Vec<String>,
     /// The classes, in the order of their labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub class_names: Vec<String>,
-    /// Show counts out of this, as the paper does (1000), when all groups have that size.
+    /// Show accuracies as counts out of this number, as the paper does (1000), when all groups have that size.
     pub out_of: Option<usize>,
-    /// The runs, in any order; methods are told in the order of their first run.
+    /// The runs. Methods are shown in the order of their first run.
     pub runs: Vec<RunResult>,
     /// The paper's own rows; may be empty.
     #[serde(default)]
     pub paper: Vec<PaperRow>,
-    /// How lambda was chosen, if it was.
+    /// The choice of lambda, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
 
-/// A method as it was run: the same method with another lambda is another one.
+/// A method with its lambda.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// The method.
@@ -124,7 +130,7 @@ pub struct Variant {
 }
 
 impl GroupScore {
-    /// The share of samples that were predicted as labelled; NaN for a group without any.
+    /// The share of correctly classified samples; NaN for a group without samples.
     pub fn accuracy(&self) -> f64 {
         if self.total == 0 { f64::NAN } else { self.correct as f64 / self.total as f64 }
     }
@@ -143,7 +149,7 @@ pub fn average(scores: &[GroupScore]) -> f64 {
 }
 
 impl RunResult {
-    /// The share of a group's test samples that were predicted as labelled; NaN for a group without any.
+    /// The accuracy of a group; NaN for a group without samples.
     pub fn accuracy(&self, group: usize) -> f64 {
         self.test.get(group).map_or(f64::NAN, GroupScore::accuracy)
     }
@@ -158,7 +164,7 @@ impl RunResult {
         average(&self.test)
     }
 
-    /// Whether it is a run of that method with that lambda.
+    /// True if it is a run of that method with that lambda.
     pub fn is(&self, variant: &Variant) -> bool {
         self.method == variant.method && self.lambda == variant.lambda
     }
@@ -181,7 +187,7 @@ impl Results {
         self.runs.iter().filter(move |run| run.is(variant))
     }
 
-    /// What a method is called: with its lambda where several were run.
+    /// The name of a method in tables, with its lambda where several were run.
     pub fn label(&self, variant: &Variant) -> String {
         let Variant { method, lambda } = variant;
         let several = self.runs.iter().any(|run| run.method == *method && run.lambda != *lambda);
@@ -195,7 +201,7 @@ impl Results {
         all.then_some(size)
     }
 
-    /// Writes both files into a folder; each is whole at any moment.
+    /// Writes both files into a folder, each as a whole.
     pub fn save(&self, folder: &Path) -> Result<()> {
         files::replace(&folder.join(FILES[0]), format!("{:#}\n", self.json()).as_bytes())?;
         files::replace(&folder.join(FILES[1]), self.csv().as_bytes())
@@ -205,8 +211,13 @@ impl Results {
     pub fn load(path: &Path) -> Result<Self> {
         let path = if path.is_dir() { path.join(FILES[0]) } else { path.to_owned() };
         let text = files::text(&path, "a result of `standoff fair`")?;
-        let read: Self = serde_json::from_str(&text)
-            .map_err(|error| error!(File, "{} is not a result of `standoff fair`: {error}", files::name(&path)))?;
+        let parse = || -> Result<Self> {
+            let document: Value = serde_json::from_str(&text)?;
+            document::FAIR.check(&document)?;
+            Ok(serde_json::from_value(document)?)
+        };
+        let read =
+            parse().map_err(|e| error!(File, "{} is not a result of `standoff fair`: {e}", files::name(&path)))?;
         let groups = read.group_names.len();
         let fits = |run: &RunResult| [run.test.len(), run.train_losses.len(), run.weights.len()] == [groups; 3];
         if let Some(run) = read.runs.iter().find(|run| !fits(run)) {
@@ -269,27 +280,6 @@ fn measured(row: &Measured) -> Value {
         "worst": summary(&row.worst),
         "average": summary(&row.average),
     })
-}
-
-/// `null` is how a number that is not finite is written.
-fn scalar<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
-    Ok(known(Option::deserialize(source)?))
-}
-
-fn list<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<f64>, D::Error> {
-    Ok(Vec::deserialize(source)?.into_iter().map(known).collect())
-}
-
-fn pair<'de, D: Deserializer<'de>>(source: D) -> Result<[f64; 2], D::Error> {
-    Ok(<[Option<f64>; 2]>::deserialize(source)?.map(known))
-}
-
-fn unknown() -> f64 {
-    f64::NAN
-}
-
-fn known(number: Option<f64>) -> f64 {
-    number.unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

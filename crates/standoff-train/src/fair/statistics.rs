@@ -1,16 +1,16 @@
-//! What several seeds say together: means, deviations, 95 percent intervals, and differences seed by seed.
+//! Statistics over seeds: means, deviations, 95 percent intervals, and paired differences.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 use super::results::{Results, RunResult, Variant};
 
-/// How sure the intervals are.
+/// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// Mean, standard deviation and the interval of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
-    /// How many values there were.
+    /// The number of values.
     pub count: usize,
     /// Their mean; NaN without values.
     pub mean: f64,
@@ -20,12 +20,12 @@ pub struct Summary {
     pub half: Option<f64>,
 }
 
-/// A method's accuracies over its seeds, or how they differ from another's.
+/// The accuracies of a method over its seeds, or their differences from another method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The method.
     pub variant: Variant,
-    /// What it is called in tables.
+    /// Its name in tables.
     pub label: String,
     /// Per group.
     pub groups: Vec<Summary>,
@@ -50,7 +50,7 @@ impl Summary {
         Self { count: self.count, mean: by(self.mean), deviation: self.deviation.map(by), half: self.half.map(by) }
     }
 
-    /// Whether the interval of the mean lies on one side of zero.
+    /// True if the interval of the mean does not contain zero.
     pub fn is_clear(&self) -> bool {
         self.half.is_some_and(|half| self.mean.abs() > half)
     }
@@ -142,7 +142,7 @@ pub fn differences(results: &Results) -> Vec<Measured> {
     variants.map(|variant| measured(results, variant, &over)).collect()
 }
 
-/// What one method has more than another, for each seed that both have, in the order of the one's runs.
+/// The difference of two methods for each seed that both have, in the order of the runs of the first.
 pub fn paired(results: &Results, one: &Variant, other: &Variant, of: &dyn Fn(&RunResult) -> f64) -> Vec<f64> {
     let partner = |run: &RunResult| results.of(other).find(|r| r.seed == run.seed).map(of);
     results.of(one).filter_map(|run| Some(of(run) - partner(run)?)).collect()
@@ -151,7 +151,7 @@ pub fn paired(results: &Results, one: &Variant, other: &Variant, of: &dyn Fn(&Ru
 /// The values of a measure for a method.
 type Over<'a> = dyn Fn(&Variant, &dyn Fn(&RunResult) -> f64) -> Vec<f64> + 'a;
 
-/// A group without test samples in a run says nothing there.
+/// Runs in which a group has no test samples are left out for that group.
 fn measured(results: &Results, variant: Variant, over: &Over<'_>) -> Measured {
     let summary = |of: &dyn Fn(&RunResult) -> f64| {
         let said: Vec<f64> = over(&variant, of).into_iter().filter(|v| !v.is_nan()).collect();
@@ -228,13 +228,13 @@ mod tests {
     fn an_interval_is_clear_when_zero_is_outside() {
         assert!(Summary::of(&[-1.0, -1.1, -0.9]).is_clear());
         assert!(!Summary::of(&[-1.0, 3.0, 2.0]).is_clear());
-        // One value says nothing about its error.
+        // One value has no interval.
         assert!(!Summary::of(&[5.0]).is_clear());
         assert!(!Summary::of(&[f64::NAN, 1.0]).is_clear());
     }
 
     #[test]
-    fn a_median_does_not_hide_what_went_astray() {
+    fn a_median_counts_nan_as_largest() {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&[1.0, -f64::NAN, 2.0]), 2.0);

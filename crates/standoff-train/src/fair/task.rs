@@ -1,9 +1,8 @@
-//! What there is to learn: data in groups, a model that fits, and the names of both.
+//! The data and the model of a fair training.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{At, Result, refuse};
 use standoff::methods::Train;
 use standoff_nn::data::{Dataset, ImageSet, Preprocessing, TRUSTED_ROWS, Table};
 use standoff_nn::fair::{FairMethod, GroupGame};
@@ -14,7 +13,8 @@ use super::config::{FairConfig, Scale};
 use super::fairness::{remark, unjudged};
 use super::predictor::{image_metadata, table_metadata};
 use crate::data::known::FASHION;
-use crate::data::{Source, Surroundings, find};
+use crate::data::{SearchFolders, Source, check_is_not_arrays, find};
+use crate::error::{At, Result, refuse};
 use crate::files;
 use crate::model_file;
 use crate::named::Named as _;
@@ -24,21 +24,21 @@ use crate::training::manifest::DataRecord;
 /// Data and model of a training.
 #[derive(Debug)]
 pub struct FairTask {
-    /// To learn from.
+    /// The training part.
     pub train: Arc<Dataset>,
-    /// To judge by; data in memory may have none.
+    /// The test part; data in memory may have none.
     pub test: Option<Dataset>,
-    /// To choose lambda by, if something was held out.
+    /// The validation part, if there is one.
     pub validation: Option<Dataset>,
     /// The network.
     pub model: Model,
-    /// What the groups are called.
+    /// The names of the groups.
     pub groups: Vec<String>,
-    /// What the classes are called.
+    /// The names of the classes.
     pub classes: Vec<String>,
-    /// How a table became numbers.
+    /// The encoding of a table as numbers.
     pub preprocessing: Option<Preprocessing>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
     start: Option<Vec<f32>>,
     biases: Biases,
@@ -47,27 +47,28 @@ pub struct FairTask {
 /// The data of a training, without a model.
 #[derive(Debug)]
 pub struct FairData {
-    /// To learn from.
+    /// The training part.
     pub train: Dataset,
-    /// To judge by, if there is such a part.
+    /// The test part, if there is one.
     pub test: Option<Dataset>,
-    /// To choose lambda by, if something was held out.
+    /// The validation part, if there is one.
     pub validation: Option<Dataset>,
     /// The names of the groups.
     pub groups: Vec<String>,
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// How a table became numbers.
+    /// The encoding of a table as numbers.
     pub preprocessing: Option<Preprocessing>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
 }
 
 impl FairTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &FairConfig) -> Result<Self> {
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        match find(named, &FASHION, &Surroundings::real())? {
+        match find(named, &FASHION, &SearchFolders::real())? {
             Source::Images(found) => Self::images(config, &found),
             Source::Table(path) => Self::table(config, &path),
         }
@@ -77,7 +78,7 @@ impl FairTask {
         if config.columns.is_some() {
             refuse!(
                 Setting,
-                "--label, --group and --features name columns of a CSV file, but `{}` holds images",
+                "--label, --group, --features and --test-split are for CSV files, but `{}` holds images",
                 config.data
             );
         }
@@ -94,7 +95,7 @@ impl FairTask {
             (found.load(Some(&chosen))?, chosen)
         };
         if chosen.len() < 2 {
-            refuse!(Setting, "one class alone is no classification; give at least two with --classes");
+            refuse!(Setting, "classification needs at least two classes; give them with --classes");
         }
         let names: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
         let scale = config.scale.divisor();
@@ -121,12 +122,16 @@ impl FairTask {
         }
         let columns = config.columns.clone().unwrap_or_default();
         if columns.test_split <= 0.0 {
-            refuse!(Setting, "--test-split {} leaves no rows to judge by; give a share above 0", columns.test_split);
+            refuse!(
+                Setting,
+                "--test-split {} leaves no rows for the test part; give a share above 0",
+                columns.test_split
+            );
         }
         let data = columns.prepare(&columns.sheet(path)?, config.validation_split, config.seed)?;
         if data.test.is_empty() {
             let (file, rows) = (files::name(path), data.train.len());
-            refuse!(Data, "{file} has too few rows ({rows}) to keep some to judge by");
+            refuse!(Data, "{file} has too few rows ({rows}) for a test part");
         }
         let part = |table: &Table, what: &str| Dataset::table(table).at(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
@@ -167,7 +172,7 @@ impl FairTask {
         })
     }
 
-    /// Refuses what does not fit the data: a batch that cannot be balanced, a share that is none.
+    /// Refuses settings that do not fit the data, such as a batch that cannot be balanced.
     pub fn check(&self, config: &FairConfig) -> Result<()> {
         let game = GroupGame::new(&self.model, self.train.clone(), config.batching(config.seed), 1)?;
         for method in &config.methods {
@@ -192,7 +197,7 @@ impl FairTask {
         record
     }
 
-    /// Where the run of a seed starts; every method of a seed starts there.
+    /// The initial weights of a seed, the same for every method.
     pub fn start(&self, seed: u64) -> Vec<f32> {
         self.start.clone().unwrap_or_else(|| self.model.initialise(self.biases, seed))
     }
@@ -209,10 +214,10 @@ impl FairTask {
     /// The groups and how many samples each has, for the user.
     pub fn describe(&self) -> String {
         const SHOWN: usize = 12;
-        let parts: Vec<(&str, &Dataset)> = [("to learn from", &*self.train)]
+        let parts: Vec<(&str, &Dataset)> = [("to train on", &*self.train)]
             .into_iter()
-            .chain(self.validation.iter().map(|v| ("to choose by", v)))
-            .chain(self.test.iter().map(|test| ("to judge by", test)))
+            .chain(self.validation.iter().map(|v| ("to validate", v)))
+            .chain(self.test.iter().map(|test| ("to test", test)))
             .collect();
         let each = |size: &dyn Fn(&Dataset) -> usize| {
             parts.iter().map(|(_, part)| count(size(part) as u64)).collect::<Vec<_>>().join(" / ")
@@ -227,24 +232,24 @@ impl FairTask {
         format!("samples {}: {} in all; {}", what.join(" / "), each(&Dataset::len), listed.join("; "))
     }
 
-    /// Steps in which the largest group is seen once.
+    /// Steps of one pass over the largest group.
     pub fn steps_per_epoch(&self, batch: usize) -> u64 {
         let each = batch / self.groups.len().max(1);
         let largest = self.sizes().into_iter().max().unwrap_or(1);
         if each == 0 { 1 } else { (largest / each.min(largest)).max(1) as u64 }
     }
 
-    /// How many samples each group has to learn from.
+    /// The number of training samples of each group.
     pub fn sizes(&self) -> Vec<usize> {
         self.train.groups().sizes()
     }
 }
 
-/// Groups that are too small to choose by.
+/// A warning about groups with few validation samples.
 fn few(validation: &Dataset, names: &[String]) -> Option<String> {
     let size = |g: usize| validation.groups().rows(g).len();
     let few = (0..validation.groups().len()).filter(|g| size(*g) < TRUSTED_ROWS);
     let list: Vec<String> = few.map(|g| format!("{} ({})", names[g], size(g))).collect();
-    let what = format!("groups with fewer than {TRUSTED_ROWS} validation samples, too few to choose by");
+    let what = format!("groups with fewer than {TRUSTED_ROWS} validation samples, too few for a choice");
     (!list.is_empty()).then(|| format!("{what}: {}", list.join("; ")))
 }

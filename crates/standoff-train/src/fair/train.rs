@@ -1,12 +1,10 @@
-//! One run of `standoff fair`: a method from a seed, how it is measured on the way, and how it is judged.
+//! One run of fair training: a method and a seed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::{At, Result, error};
-use serde::Serialize;
 use standoff::methods::Train;
-use standoff::{Certificate, Point, Training};
+use standoff::{Point, Training};
 use standoff_nn::data::Dataset;
 use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
@@ -15,20 +13,22 @@ use super::config::FairConfig;
 use super::fairness::fairness;
 use super::results::{Fairness, GroupScore, RunResult};
 use super::task::FairTask;
-use crate::training::run::{End, Finished, Pace, run_or_find};
-use crate::training::{Control, Run, Trainable};
+use crate::document::FAIR_RUN;
+use crate::error::{At, Result, error};
+use crate::training::run::{End, Finished, Pace, ResultFile, run_or_find};
+use crate::training::{Control, Measurement, Run, Trainable};
 
-/// The result of one run, in its folder; those of all are in `results.json`.
-pub const RESULT: &str = "result.json";
+/// The file with the result of one run; `results.json` has those of all runs.
+pub const RESULT: ResultFile = ResultFile { name: "result.json", format: FAIR_RUN };
 
-/// What one run is to do.
+/// A method, its lambda and a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
-    /// Who decides what a group counts.
+    /// The method.
     pub method: FairMethod,
     /// The regulariser of `minmax-reg`; 0 for the others.
     pub lambda: f64,
-    /// Of the start and the batches.
+    /// The seed of initial weights and batches.
     pub seed: u64,
 }
 
@@ -56,7 +56,7 @@ impl Spec {
     }
 }
 
-/// Trains, or continues, or finds the result already there. `None` when interrupted.
+/// Trains, continues or finds the result. `None` when interrupted.
 pub fn run(
     task: &FairTask,
     config: &FairConfig,
@@ -69,18 +69,18 @@ pub fn run(
     run_or_find(pace, control, |pace| train(task, config, spec, (pace, threads), control))
 }
 
-/// Trains in memory, and measures at the end. `None` when interrupted.
+/// Trains in memory and measures at the end. `None` when interrupted.
 pub fn fit(
     task: &FairTask,
     config: &FairConfig,
     spec: &Spec,
     threads: usize,
     control: &Control,
-) -> Result<Option<Finished<FairMetrics, RunResult>>> {
+) -> Result<Option<Finished<Measurement, RunResult>>> {
     train(task, config, spec, (in_memory(task, config), threads), control)
 }
 
-/// A run without a folder that is measured at its end.
+/// The pace of a run without a folder, measured at its end.
 fn in_memory(task: &FairTask, config: &FairConfig) -> Pace {
     let epoch = task.steps_per_epoch(config.batch);
     Pace { folder: None, steps: config.steps(), cadence: 0, epoch, result: RESULT }
@@ -92,7 +92,7 @@ fn train(
     spec: &Spec,
     (pace, threads): (Pace, usize),
     control: &Control,
-) -> Result<Option<Finished<FairMetrics, RunResult>>> {
+) -> Result<Option<Finished<Measurement, RunResult>>> {
     let terms = config.terms(spec.lambda);
     let game = GroupGame::new(&task.model, task.train.clone(), config.batching(spec.seed), threads)?;
     let mut game = spec.method.game(game, &terms)?;
@@ -104,31 +104,8 @@ fn train(
     Run::open(training, trainable, pace, control)?.go(control)
 }
 
-/// One line of `metrics.jsonl`.
-#[derive(Debug, Serialize)]
-pub struct FairMetrics {
-    /// Steps made.
-    pub step: u64,
-    /// The loss of each group on all training data.
-    pub losses: Vec<f64>,
-    /// The weight of each group.
-    pub weights: Vec<f64>,
-    /// f on all training data.
-    pub value: f64,
-    /// Lower and upper bound of what x could still gain there.
-    pub x_gap: [f64; 2],
-    /// Lower and upper bound of what y could still gain there.
-    pub y_gap: [f64; 2],
-    /// Correct predictions in each group of the test part, if there is one.
-    pub correct: Vec<usize>,
-    /// Gradients computed.
-    pub gradients: u64,
-    /// Seconds since the run began.
-    pub seconds: f64,
-    /// The whole certificate.
-    #[serde(skip)]
-    pub certificate: Certificate,
-}
+/// The measurements of a fair training.
+pub type FairMetrics = Measurement;
 
 struct FairTraining<'a> {
     judge: Engine,
@@ -139,7 +116,7 @@ struct FairTraining<'a> {
 }
 
 impl FairTraining<'_> {
-    /// Group losses on all training data, after measuring, which has just computed them; only `cvar` has no groups.
+    /// Group losses on all training data. Measuring has just computed them, except for `cvar`, which ignores groups.
     fn train_losses(&mut self, training: &Training<'_, GroupGame>) -> Result<Vec<f64>> {
         if self.spec.method != FairMethod::Cvar {
             return Ok(training.game().group_losses().to_vec());
@@ -152,15 +129,14 @@ impl FairTraining<'_> {
 
 impl Trainable for FairTraining<'_> {
     type Game = GroupGame;
-    type Metrics = FairMetrics;
     type Outcome = RunResult;
 
     fn name(&self) -> String {
         self.spec.folder()
     }
 
-    /// Value and certificate on all training data, and correct answers on the test part.
-    fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<FairMetrics> {
+    /// Value and certificate on all training data, and correct predictions on the test part.
+    fn measure(&mut self, training: &mut Training<'_, GroupGame>, seconds: f64) -> Result<Measurement> {
         let record =
             training.measure(seconds).map_err(|reason| error!(EndedEarly, "the run ended early: {reason:?}"))?;
         let losses = self.train_losses(training)?;
@@ -170,18 +146,13 @@ impl Trainable for FairTraining<'_> {
             self.judge.pass(&test.all(), Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
             correct.clone_from(&self.outcome.group_correct);
         }
-        let c = &record.certificate;
-        Ok(FairMetrics {
-            step: record.iteration,
+        Ok(Measurement {
             losses,
             weights: training.measured().y.iter().map(|&t| f64::from(t)).collect(),
-            value: record.value,
-            x_gap: [c.x.lower, c.x.upper],
-            y_gap: [c.y.lower, c.y.upper],
             correct,
             gradients: record.calls.gradients(),
             seconds,
-            certificate: record.certificate,
+            ..Measurement::new(record.iteration, record.value, record.certificate)
         })
     }
 
@@ -193,7 +164,7 @@ impl Trainable for FairTraining<'_> {
         if self.spec.method == FairMethod::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
     }
 
-    fn figures(&self, line: &FairMetrics) -> String {
+    fn figures(&self, line: &Measurement) -> String {
         let largest = line.losses.iter().copied().max_by(f64::total_cmp).unwrap_or(f64::NAN);
         let sizes = self.task.test.iter().flat_map(|test| test.groups().sizes());
         let shares = line.correct.iter().zip(sizes).filter(|(_, n)| *n > 0).map(|(c, n)| 100.0 * *c as f64 / n as f64);
@@ -205,23 +176,23 @@ impl Trainable for FairTraining<'_> {
         game.error().map(ToString::to_string)
     }
 
-    /// Judges by the test part.
+    /// Evaluates on the test part.
     fn finish(
         &mut self,
         training: &Training<'_, GroupGame>,
-        last: &FairMetrics,
+        last: &Measurement,
         end: &End<'_>,
     ) -> Result<(Weights, RunResult)> {
         self.judge.set_weights(&training.point().x)?;
         let part = self.task.test.as_ref();
         let (test, fair) = part.map(|part| judge(&self.judge, part, &mut self.outcome)).transpose()?.unzip();
-        // Groups by label are predicted differently by intent.
+        // Groups by label have different predictions by intent.
         let apart = self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label());
         let result = RunResult {
             method: self.spec.method.name().into(),
             lambda: self.spec.lambda,
             seed: self.spec.seed,
-            test: test.unwrap_or_default(),
+            test: test.unwrap_or_else(|| vec![GroupScore::NONE; self.task.groups.len()]),
             train_losses: last.losses.clone(),
             weights: last.weights.clone(),
             x_gap: last.x_gap,
@@ -237,7 +208,7 @@ impl Trainable for FairTraining<'_> {
     }
 }
 
-/// For each group: label, prediction, and how many have both. Predictions are in the order of the groups.
+/// For each group: label, prediction, and the number of samples with both. Predictions are in the order of the groups.
 fn confusion(data: &Dataset, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
     let mut said = predictions.iter();
     let group = |g: usize| {
@@ -250,7 +221,7 @@ fn confusion(data: &Dataset, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
     (0..data.groups().len()).map(group).collect()
 }
 
-/// Correct answers and loss per group, and how evenly the answers fall.
+/// Accuracy and loss of each group, and fairness measures.
 pub fn judge(engine: &Engine, data: &Dataset, outcome: &mut Outcome) -> Result<(Vec<GroupScore>, Fairness)> {
     let batch = data.all();
     engine.pass(&batch, Loss::CrossEntropy, Ask::Values, outcome)?;

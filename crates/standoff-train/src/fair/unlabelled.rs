@@ -1,15 +1,15 @@
-//! New data for a model: samples as it takes them, and what the data says of their classes and groups.
+//! New data for a model, with classes and groups where the data has them.
 
 use std::path::Path;
 
-use crate::error::{Result, refuse};
 use standoff_nn::Samples;
 use standoff_nn::data::{Preprocessing, SampleValues, Sheet};
 
 use super::predictor::{Inputs, Predictor};
 use crate::data::find::{Found, Source, find};
 use crate::data::known::FASHION;
-use crate::data::places::Surroundings;
+use crate::data::places::SearchFolders;
+use crate::error::{Result, refuse};
 use crate::files;
 use crate::number::count;
 
@@ -17,25 +17,25 @@ use crate::number::count;
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnlabelledData {
     values: SampleValues,
-    /// What a sample is found by: `line` of a file, or `image`, counted from 0.
+    /// The unit of `places`: `line` of a file, or `image`.
     pub key: &'static str,
-    /// Where each sample was found.
+    /// The line or the index of each sample.
     pub places: Vec<usize>,
-    /// The class of each sample; empty where the data does not say.
+    /// The class of each sample; empty where the data has none.
     pub labels: Vec<u16>,
-    /// The group of each sample; empty where the data does not say.
+    /// The group of each sample; empty where the data has none.
     pub groups: Vec<u16>,
     /// The groups by number.
     pub group_names: Vec<String>,
-    /// Whether the groups are something else than the classes, so that they can be treated differently.
+    /// True if the groups are not the classes, so that fairness can be measured.
     pub apart: bool,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
 impl UnlabelledData {
-    /// Finds what `--data` names and prepares it for a model.
-    pub fn find(data: &str, predictor: &Predictor, around: &Surroundings) -> Result<Self> {
+    /// Finds a dataset and prepares it for a model.
+    pub fn find(data: &str, predictor: &Predictor, around: &SearchFolders) -> Result<Self> {
         match (&predictor.inputs, find(Some(data), &FASHION, around)?) {
             (Inputs::Table(preprocessing), Source::Table(path)) => Self::table(preprocessing, &path),
             (Inputs::Images { scale, classes }, Source::Images(found)) => {

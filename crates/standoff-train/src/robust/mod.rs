@@ -1,4 +1,4 @@
-//! What `standoff robust` is made of: networks that stand against small changes of their input.
+//! Robust training: its description, its data and model, one run, and its result.
 
 pub mod config;
 pub mod results;

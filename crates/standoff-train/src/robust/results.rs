@@ -2,45 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Images classified as labelled, of so many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
-    /// As labelled.
-    pub correct: usize,
-    /// All.
-    pub total: usize,
-}
-
-impl Share {
-    /// In percent.
-    pub fn percent(self) -> f64 {
-        100.0 * self.correct as f64 / self.total as f64
-    }
-}
+use crate::nullable::{pair, scalar};
+pub use crate::training::measurement::Share;
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RobustResult {
-    /// What stood for the inner maximum.
+    /// The method.
     pub method: String,
     /// The eps of training.
     pub eps: f64,
     /// The seed.
     pub seed: u64,
-    /// Test images as they are, all of them.
+    /// All test images without an attack.
     pub natural: Share,
     /// The first test images under PGD of 40 steps at the eps of training, as the paper measures.
     pub pgd: Share,
-    /// The first test images that are proven to stand at the eps of training; for any network, large only where it was trained for.
+    /// The first test images that are proven at the eps of training. Large only for networks trained by `ibp`.
     pub certified: Share,
-    /// f on the fixed training images, frozen.
+    /// The fixed training images that are classified correctly under the attack of training, or proven; absent in runs of version 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Share>,
+    /// The value of the frozen game on the fixed training images.
+    #[serde(deserialize_with = "scalar")]
     pub value: f64,
-    /// Lower and upper bound of what x could still gain there.
+    /// Lower and upper bound of X there.
+    #[serde(deserialize_with = "pair")]
     pub x_gap: [f64; 2],
-    /// Lower and upper bound of what y could still gain there.
+    /// Lower and upper bound of Y there.
+    #[serde(deserialize_with = "pair")]
     pub y_gap: [f64; 2],
     /// Steps of x.
     pub steps: u64,
-    /// How long it took.
+    /// The time it took.
+    #[serde(deserialize_with = "scalar")]
     pub seconds: f64,
 }

@@ -1,14 +1,14 @@
-//! What a robust training learns: images, and a network for them.
+//! The data and the model of a robust training.
 
 use std::sync::Arc;
 
-use crate::error::{Result, refuse};
 use standoff_nn::data::Dataset;
 use standoff_nn::{Batch, Biases, Model, Weights};
 
 use super::config::RobustConfig;
 use crate::data::known::MNIST;
-use crate::data::{Surroundings, find_images};
+use crate::data::{SearchFolders, check_is_not_arrays, find_images};
+use crate::error::{Result, refuse};
 use crate::fair::predictor::image_metadata;
 use crate::model_file;
 use crate::training::manifest::DataRecord;
@@ -16,29 +16,30 @@ use crate::training::manifest::DataRecord;
 /// Data and model of a training.
 #[derive(Debug)]
 pub struct RobustTask {
-    /// To learn from.
+    /// The training images.
     pub train: Arc<Dataset>,
-    /// A fixed part of it, to measure on.
+    /// The fixed training images that are measured.
     pub fixed: Arc<Dataset>,
-    /// To judge by; data in memory may have none.
+    /// The test images; data in memory may have none.
     pub test: Option<Dataset>,
-    /// The first of those, as numbers from 0 to 1: to attack.
+    /// The first test images, as numbers from 0 to 1, that are attacked.
     pub victims: (Vec<f32>, Vec<u16>),
     /// The network.
     pub model: Model,
-    /// Where it starts.
+    /// The initial weights.
     pub start: Vec<f32>,
-    /// What the classes are called.
+    /// The names of the classes.
     pub classes: Vec<String>,
-    /// What the user should know.
+    /// Messages for the user.
     pub warnings: Vec<String>,
 }
 
 impl RobustTask {
     /// Finds and reads the data, and builds the model for it.
     pub fn load(config: &RobustConfig) -> Result<Self> {
+        check_is_not_arrays(&config.data)?;
         let named = (!config.data.is_empty()).then_some(config.data.as_str());
-        let found = find_images(named, &MNIST, &Surroundings::real())?;
+        let found = find_images(named, &MNIST, &SearchFolders::real())?;
         let all = found.load(None)?;
         let chosen = all.train.classes();
         let data = all.select(&chosen)?;
@@ -46,14 +47,21 @@ impl RobustTask {
         let train = Dataset::images(&data.train, 255.0)?;
         let train = if config.limit > 0 { train.first(config.limit)? } else { train };
         let test = Dataset::images(&data.test, 255.0)?;
-        let count = config.judge_images.min(test.len());
-        let pixels = data.test.images[..count * test.input().size()].iter().map(|&b| f32::from(b) / 255.0).collect();
-        let victims = (pixels, test.labels()[..count].to_vec());
         let warnings = found.note().into_iter().collect();
-        Ok(Self { test: Some(test), victims, warnings, ..Self::new(config, train, classes)? })
+        let pixels = data.test.images.iter().map(|&byte| f32::from(byte) / 255.0);
+        let task = Self::new(config, train, classes)?.with_test(config, test, pixels);
+        Ok(Self { warnings, ..task })
     }
 
-    /// Builds the model for images in memory, of which none is kept to judge by.
+    /// The same task with a test part; `pixels` are its images from 0 to 1. The first `judge_images` of them are attacked at the end.
+    #[must_use]
+    pub fn with_test(self, config: &RobustConfig, test: Dataset, pixels: impl Iterator<Item = f32>) -> Self {
+        let count = config.judge_images.min(test.len());
+        let victims = (pixels.take(count * test.input().size()).collect(), test.labels()[..count].to_vec());
+        Self { test: Some(test), victims, ..self }
+    }
+
+    /// Builds the model for images in memory, without test images.
     pub fn new(config: &RobustConfig, train: Dataset, classes: Vec<String>) -> Result<Self> {
         let model = model_file::open(&config.model, train.input(), classes.len())?;
         train.check(&model)?;

@@ -1,12 +1,10 @@
-//! One robust training: how it is measured on the way, and how it is judged.
+//! One run of robust training.
 
 use std::path::Path;
 
-use crate::error::{At, Result};
-use serde::Serialize;
 use standoff::methods::{Reply, Train};
-use standoff::{Certificate, Point, Training};
-use standoff_nn::attack::{self, Protocol, Victims, ensemble};
+use standoff::{Point, Training};
+use standoff_nn::attack::{self, Ball, LabelledImages, Protocol, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::Batching;
 use standoff_nn::interval::{IntervalGame, IntervalOptions};
@@ -16,13 +14,15 @@ use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Weights};
 use super::config::RobustConfig;
 use super::results::{RobustResult, Share};
 use super::task::RobustTask;
+use crate::document::ROBUST;
+use crate::error::{At, Result};
 use crate::number::short;
-use crate::training::run::{End, Finished, Pace, run_or_find};
+use crate::training::run::{End, Finished, Pace, ResultFile, run_or_find};
 use crate::training::runs::{self, Load};
-use crate::training::{Control, Experiment, Observer, Run, Trainable};
+use crate::training::{Control, Experiment, Measurement, Observer, Run, Trainable};
 
-/// The result of a run, at the root of its folder.
-pub const RESULT: &str = "results.json";
+/// The file with the result of a run.
+pub const RESULT: ResultFile = ResultFile { name: "results.json", format: ROBUST };
 
 impl Experiment<RobustConfig> {
     /// Trains, continues or finds the result, and reports progress to the observer. `None` when interrupted.
@@ -34,7 +34,7 @@ impl Experiment<RobustConfig> {
     }
 }
 
-/// Trains, or continues, or finds the result already there. `None` when interrupted.
+/// Trains, continues or finds the result. `None` when interrupted.
 pub fn run(
     task: &RobustTask,
     config: &RobustConfig,
@@ -47,17 +47,17 @@ pub fn run(
     run_or_find(pace, control, |pace| play(task, config, (pace, threads), control))
 }
 
-/// Trains in memory, and measures at the end. `None` when interrupted.
+/// Trains in memory and measures at the end. `None` when interrupted.
 pub fn fit(
     task: &RobustTask,
     config: &RobustConfig,
     threads: usize,
     control: &Control,
-) -> Result<Option<Finished<RobustMetrics, RobustResult>>> {
+) -> Result<Option<Finished<Measurement, RobustResult>>> {
     play(task, config, (in_memory(task, config), threads), control)
 }
 
-/// A run without a folder that is measured at its end.
+/// The pace of a run without a folder, measured at its end.
 fn in_memory(task: &RobustTask, config: &RobustConfig) -> Pace {
     let n = task.train.len();
     let (steps, epoch) = (config.steps_in_all(n), config.steps_in(1.0, n));
@@ -69,7 +69,7 @@ fn play(
     config: &RobustConfig,
     (pace, threads): (Pace, usize),
     control: &Control,
-) -> Result<Option<Finished<RobustMetrics, RobustResult>>> {
+) -> Result<Option<Finished<Measurement, RobustResult>>> {
     let n = task.train.len();
     match config.options(n)? {
         Some(options) => {
@@ -89,7 +89,7 @@ fn play(
     }
 }
 
-/// Refuses what does not fit the data, before anything is written.
+/// Refuses settings that do not fit the data.
 pub fn check(task: &RobustTask, config: &RobustConfig) -> Result<()> {
     let n = task.train.len();
     config.recipe(n)?;
@@ -106,7 +106,7 @@ fn train<P: Probe + 'static>(
     trained: RobustTraining<'_, P>,
     pace: Pace,
     control: &Control,
-) -> Result<Option<Finished<RobustMetrics, RobustResult>>> {
+) -> Result<Option<Finished<Measurement, RobustResult>>> {
     let (task, config) = (trained.task, trained.config);
     let method = Train::new(game, Reply::Exact { lambda }, &config.recipe(task.train.len())?)?;
     let start = Point::new(&task.start, &game.y_set().centre());
@@ -114,31 +114,8 @@ fn train<P: Probe + 'static>(
     Run::open(training, trained, pace, control)?.go(control)
 }
 
-/// One line of `metrics.jsonl`.
-#[derive(Debug, Serialize)]
-pub struct RobustMetrics {
-    /// Steps made.
-    pub step: u64,
-    /// Passes over the training data.
-    pub epoch: f64,
-    /// f of the frozen game on the fixed training images.
-    pub value: f64,
-    /// Lower and upper bound of what x could still gain there.
-    pub x_gap: [f64; 2],
-    /// Lower and upper bound of what y could still gain there.
-    pub y_gap: [f64; 2],
-    /// Of those images: right under the attack of training, or proven.
-    pub standing: Share,
-    /// Test images without an attack.
-    pub natural: Share,
-    /// Gradients computed.
-    pub gradients: u64,
-    /// Seconds since the run began.
-    pub seconds: f64,
-    /// The whole certificate.
-    #[serde(skip)]
-    pub certificate: Certificate,
-}
+/// The measurements of a robust training.
+pub type RobustMetrics = Measurement;
 
 struct RobustTraining<'a, P> {
     probe: P,
@@ -153,7 +130,7 @@ impl<'a, P: Probe> RobustTraining<'a, P> {
         Ok(Self { probe, judge: Engine::new(&task.model, threads)?, outcome: Outcome::default(), task, config })
     }
 
-    /// Test images as they are.
+    /// The accuracy on test images without an attack.
     fn natural(&mut self, x: &[f32]) -> Result<Share> {
         let Some(test) = &self.task.test else { return Ok(Share { correct: 0, total: 0 }) };
         self.judge.set_weights(x)?;
@@ -165,7 +142,7 @@ impl<'a, P: Probe> RobustTraining<'a, P> {
 }
 
 impl<P: Probe> RobustTraining<'_, P> {
-    /// The first test images under PGD-40, and those that are proven.
+    /// The accuracy on the first test images under PGD-40, and the proven accuracy.
     fn attacked(&mut self, x: &[f32]) -> Result<(Share, Share)> {
         let (images, labels) = (&self.task.victims.0, &self.task.victims.1);
         let of = |correct: usize| Share { correct, total: labels.len() };
@@ -174,10 +151,14 @@ impl<P: Probe> RobustTraining<'_, P> {
         }
         self.judge.set_weights(x)?;
         let paper = Protocol::paper(self.config.eps);
-        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ..paper };
-        let attacked = ensemble(&self.judge, Victims { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
+        // Images that are not of 8 bits cannot be truncated to 256 levels as published.
+        let has_levels = |pixel: &f32| (pixel * 255.0).round() / 255.0 == *pixel;
+        let ball = if images.iter().all(has_levels) { paper.ball } else { Ball::linf(self.config.eps) };
+        let pgd = Protocol { attacks: vec![paper.attack("pgd40")?], ball, ..paper };
+        let attacked =
+            ensemble(&self.judge, LabelledImages { images, labels }, &pgd, &attack::Run::new(self.config.seed))?;
         let proven = certify(&self.judge, images, labels, Region::image(self.config.eps as f32))?;
-        // As published: whatever is right afterwards counts.
+        // As published: images that are classified correctly after the attack count.
         let left = attacked.attacks.first().and_then(|found| found.left_alone).unwrap_or_else(|| attacked.left());
         Ok((of(left), of(proven.count())))
     }
@@ -185,29 +166,23 @@ impl<P: Probe> RobustTraining<'_, P> {
 
 impl<P: Probe> Trainable for RobustTraining<'_, P> {
     type Game = P;
-    type Metrics = RobustMetrics;
     type Outcome = RobustResult;
 
     fn name(&self) -> String {
         format!("{} at eps {}", self.config.method.name(), short(self.config.eps))
     }
 
-    fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<RobustMetrics> {
+    fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<Measurement> {
         let (x, step) = (&training.point().x, training.steps());
         let seen = self.probe.probe(x, self.config.lambda)?;
         let natural = self.natural(x)?;
-        let c = &seen.certificate;
-        Ok(RobustMetrics {
-            step,
-            epoch: step as f64 * self.config.batch as f64 / self.task.train.len() as f64,
-            value: seen.value,
-            x_gap: [c.x.lower, c.x.upper],
-            y_gap: [c.y.lower, c.y.upper],
+        Ok(Measurement {
+            epoch: Some(step as f64 * self.config.batch as f64 / self.task.train.len() as f64),
             standing: Share { correct: seen.robust, total: seen.images },
             natural,
             gradients: training.calls().gradients(),
             seconds,
-            certificate: seen.certificate,
+            ..Measurement::new(step, seen.value, seen.certificate)
         })
     }
 
@@ -219,7 +194,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
         vec!["loss".into()]
     }
 
-    fn figures(&self, line: &RobustMetrics) -> String {
+    fn figures(&self, line: &Measurement) -> String {
         let percent = |share: Share| format!("{:.1} %", share.percent());
         let (natural, standing) = (percent(line.natural), percent(line.standing));
         format!("value {:.4}  natural {natural}  standing {standing}", line.value)
@@ -232,7 +207,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
     fn finish(
         &mut self,
         training: &Training<'_, P>,
-        last: &RobustMetrics,
+        last: &Measurement,
         end: &End<'_>,
     ) -> Result<(Weights, RobustResult)> {
         let x = &training.point().x;
@@ -244,6 +219,7 @@ impl<P: Probe> Trainable for RobustTraining<'_, P> {
             natural: last.natural,
             pgd,
             certified,
+            standing: Some(last.standing),
             value: last.value,
             x_gap: last.x_gap,
             y_gap: last.y_gap,

@@ -1,14 +1,14 @@
-//! The state of a training in one file: its vectors as tensors, its counters as text, written whole or not at all.
+//! The state of a training in one file: vectors as tensors, counters as text, replaced atomically.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Result, error, refuse};
 use sha2::{Digest, Sha256};
 use standoff::Visitor;
 use standoff_nn::model::weights::{Metadata, Tensor, encode, write_atomically};
 
+use crate::error::{At, Result, error, refuse};
 use crate::files;
 use crate::number::hexadecimal;
 
@@ -28,7 +28,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_extension(format!("{ending}.safetensors"))
 }
 
-/// Removes a checkpoint and what is kept beside it; what cannot be removed stays, and harms nothing.
+/// Removes a checkpoint and the files beside it. A file that cannot be removed does no harm.
 pub fn remove(path: &Path) {
     for file in [path.to_owned(), beside(path, PREVIOUS), beside(path, NEXT)] {
         let _ = fs::remove_file(file);
@@ -36,17 +36,17 @@ pub fn remove(path: &Path) {
 }
 
 impl Checkpoint {
-    /// A visitor that copies the state it is shown.
+    /// A visitor that copies the state that it visits.
     pub fn saver(&mut self) -> impl Visitor<f32> + '_ {
         Saver(self)
     }
 
-    /// A visitor that overwrites the state it is shown; ask it afterwards whether everything was there.
+    /// A visitor that overwrites the state that it visits. [`Restorer::finish`] fails if something was missing.
     pub fn restorer(&self) -> Restorer<'_> {
         Restorer { from: self, missing: None }
     }
 
-    /// A fact of one's own.
+    /// Sets a fact.
     pub fn set(&mut self, name: &str, value: &dyn ToString) {
         self.facts.insert(name.into(), value.to_string());
     }
@@ -56,8 +56,8 @@ impl Checkpoint {
         self.facts.get(name).map(String::as_str)
     }
 
-    /// Writes the file: beside its place first, then into it; the one that was there is kept as the previous one. At every
-    /// moment at least one of the two is whole.
+    /// Writes the file beside its place and renames it. The old file is kept as the previous one, so that one of the two is always
+    /// complete.
     pub fn save(&self, path: &Path) -> Result<()> {
         let shapes: Vec<[usize; 1]> = self.vectors.values().map(|v| [v.len()]).collect();
         let tensors: Vec<Tensor<'_>> =
@@ -76,7 +76,7 @@ impl Checkpoint {
             .map_err(|e| error!(Checkpoint, "cannot write the checkpoint {}: {}", files::name(path), files::plain(&e)))
     }
 
-    /// The newest state that can be used, and a warning if that is not the newest there is. `None` where there is none.
+    /// The newest state that can be used, with a warning if a newer one is damaged. `None` without a checkpoint.
     pub fn latest(path: &Path) -> Result<Option<(Self, Option<String>)>> {
         let previous = beside(path, PREVIOUS);
         if !path.exists() {
@@ -94,13 +94,13 @@ impl Checkpoint {
         Ok(Some((state, Some(format!("{}; going on from the one before it", error.full())))))
     }
 
-    /// Reads a file, and refuses one that is not what was written.
+    /// Reads a file and checks its digest.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = files::tensors(path)?;
         Self::parse(&bytes).at(|| format!("the checkpoint {} cannot be used", files::name(path)))
     }
 
-    /// Reads the bytes of a file, and refuses those that are not what was written.
+    /// Reads the bytes of a file and checks their digest.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let broken = |e: safetensors::SafeTensorError| error!(Checkpoint, "it is damaged: {e}");
         let (_, header) = safetensors::SafeTensors::read_metadata(bytes).map_err(broken)?;
@@ -118,7 +118,7 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// Over everything, in a fixed order.
+    /// The digest of all vectors and facts, in a fixed order.
     fn sum(&self) -> String {
         let mut all = Sha256::new();
         for (name, vector) in &self.vectors {
@@ -160,7 +160,7 @@ pub struct Restorer<'a> {
 }
 
 impl Restorer<'_> {
-    /// Fails if something shown was not in the file, or of another size.
+    /// Fails if something visited was not in the file, or of another size.
     pub fn finish(self) -> Result<()> {
         self.missing.map_or(Ok(()), |what| {
             Err(error!(Checkpoint, "the checkpoint has no fitting `{what}`; it is of another run"))

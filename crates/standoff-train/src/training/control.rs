@@ -1,4 +1,4 @@
-//! What runs share with whoever watches them: when to stop, how often to save, and how far each of them is.
+//! The control of runs: when to stop, how often to save, and their progress.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,30 +6,30 @@ use std::time::{Duration, Instant};
 
 use super::observe::RunProgress;
 
-/// Between checkpoints, unless the user wishes otherwise.
+/// The default time between checkpoints.
 pub const PAUSE: Duration = Duration::from_secs(10);
 
-/// What runs share with whoever watches them.
+/// Shared by runs and by the thread that watches them.
 #[derive(Debug)]
 pub struct Control {
-    /// Ctrl-C.
+    /// Set to stop the runs, for example by Ctrl-C.
     pub stop: Arc<AtomicBool>,
-    /// When to save and stop, finished or not.
+    /// The time at which runs save and stop.
     pub deadline: Option<Instant>,
-    /// Between checkpoints.
+    /// The time between checkpoints.
     pub pause: Duration,
-    /// What is being run, before the figures of all runs together; may be empty.
+    /// The name of the experiment, for progress; may be empty.
     pub heading: String,
     /// Steps made, in all runs.
     pub steps: AtomicU64,
-    /// What the user should know, until it is said.
+    /// Messages for the user that the observer has not received yet.
     pub warnings: Mutex<Vec<String>>,
     /// The runs under way.
     pub(crate) gauges: Mutex<Vec<Arc<Gauge>>>,
 }
 
 impl Control {
-    /// Ended by that flag, saved every ten seconds.
+    /// Runs are stopped by this flag and saved every ten seconds.
     pub fn new(stop: Arc<AtomicBool>) -> Self {
         Self {
             stop,
@@ -42,19 +42,19 @@ impl Control {
         }
     }
 
-    /// Whether runs should save and stop: Ctrl-C, or the deadline.
+    /// True if runs should save and stop, because of the flag or the deadline.
     pub fn ends(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// A run begins; it is watched until its gauge is dropped.
+    /// Adds a run, which is reported until its gauge is dropped.
     pub(super) fn watch(&self, gauge: Gauge) -> Arc<Gauge> {
         let gauge = Arc::new(gauge);
         held(&self.gauges).push(Arc::clone(&gauge));
         gauge
     }
 
-    /// The runs under way, in the order in which they began. Those that nobody else holds are over.
+    /// The runs under way, in the order in which they began. A gauge without another owner is of a run that has ended.
     pub(super) fn under_way(&self) -> Vec<RunProgress> {
         let mut gauges = held(&self.gauges);
         gauges.retain(|gauge| Arc::strong_count(gauge) > 1);
@@ -62,10 +62,10 @@ impl Control {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    /// What it is called.
+    /// Its name.
     pub(super) name: String,
     /// Steps in all, and in an epoch.
     pub(super) steps: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Gauge {
     pub(super) made: AtomicU64,
     /// The value of the last step, as bits.
     pub(super) loss: AtomicU64,
-    /// The figures of the last measurement, in words.
+    /// The key figures of the last measurement as text.
     pub(super) figures: Mutex<String>,
 }
 
@@ -91,7 +91,7 @@ impl Gauge {
     }
 }
 
-/// What a lock holds; who panicked while holding it has said so.
+/// The value of a lock, also after a panic of another holder.
 pub(super) fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The losses of every epoch: those that the steps computed anyway, averaged over the epoch's batches.
+//! The losses of every epoch, averaged over its steps.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,14 @@ use super::checkpoint::Checkpoint;
 pub struct Curve {
     /// Steps in an epoch.
     epoch: u64,
-    /// One row per finished epoch. Single precision: it is what the network computes in, and half the text.
+    /// One row per finished epoch, in the single precision of the network.
     rows: Vec<Vec<f32>>,
     sums: Vec<f64>,
     steps: u64,
 }
 
 impl Curve {
-    /// A curve of epochs of so many steps.
+    /// A curve with this number of steps in an epoch.
     pub fn new(epoch: u64) -> Self {
         Self { epoch: epoch.max(1), ..Self::default() }
     }
@@ -39,7 +39,7 @@ impl Curve {
         &self.rows
     }
 
-    /// How rough the way of the worst loss was: the sum of its changes from epoch to epoch, up and down alike.
+    /// The total variation of the worst loss over the epochs.
     pub fn variation(&self) -> f64 {
         let worst = |row: &Vec<f32>| {
             row.iter().fold(f64::NEG_INFINITY, |top, &v| {

@@ -1,4 +1,4 @@
-//! Scalars for TensorBoard: an event file beside `metrics.jsonl`, made of the same lines.
+//! Scalars for TensorBoard: an event file with the lines of `metrics.jsonl`.
 //!
 //! An event file is a row of records, each a length, data, and a masked CRC-32C of either; the data is a protocol-buffer message with
 //! the five fields used here. Crates for it are stale or want a protobuf compiler, for less than a hundred lines.
@@ -17,7 +17,7 @@ pub(super) const EVENTS: &str = "events.out.tfevents.1.standoff";
 #[derive(Debug)]
 pub(super) struct Events {
     path: PathBuf,
-    /// When the run would have begun, had it never been interrupted.
+    /// The time at which the run would have begun without interruptions.
     begun: f64,
 }
 
@@ -57,7 +57,7 @@ impl Events {
     }
 }
 
-/// A number as itself, the entries of lists and objects below their name.
+/// Adds a number under its tag, and the entries of lists and objects under tags below it.
 fn scalars(summary: &mut Vec<u8>, tag: &str, value: &Value) {
     match value {
         Value::Number(number) => {
@@ -116,12 +116,12 @@ fn record(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(&masked(data).to_le_bytes());
 }
 
-/// A checksum of data that holds checksums would be weak; hence the mask.
+/// The format masks checksums, because data may contain checksums.
 fn masked(data: &[u8]) -> u32 {
     crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Castagnoli's polynomial, reflected, a bit at a time: a few kilobytes in a whole run.
+/// CRC-32C, Castagnoli's polynomial, bit by bit: a run has only a few kilobytes.
 fn crc32c(data: &[u8]) -> u32 {
     let step = |crc: u32| (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg());
     !data.iter().fold(!0u32, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))

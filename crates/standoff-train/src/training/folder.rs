@@ -1,26 +1,25 @@
-//! The folder of a run: numbered or named, begun with its configuration, cleared only when that is asked for.
+//! The folder of a run: numbered or named, and cleared only with `--force`.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, error, refuse};
-
 use super::lock::{self, RunLock};
 use super::{machine, manifest};
+use crate::error::{Error, Result, error, refuse};
 use crate::files;
 
-/// Written first: who finds it can repeat the run, or go on with it.
+/// The configuration of a run. A folder that has it can be resumed.
 pub const CONFIG: &str = "config.toml";
 
-/// How new folders are called, and what a folder that may be overwritten holds.
+/// A kind of run folder: the names of new ones, and the file that marks one.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderKind {
     /// `runs/NAME-1`, `runs/NAME-2`, ...
     pub name: &'static str,
-    /// The file that tells it from any other folder; the last to go.
+    /// The file that marks a run folder. It is removed last.
     pub mark: &'static str,
-    /// How it is continued, for the message; empty if it cannot be.
+    /// The flag that continues a run, for the message; empty if there is none.
     pub resume: &'static str,
 }
 
@@ -31,16 +30,17 @@ pub const ROBUST: FolderKind = FolderKind { name: "robust", ..FAIR };
 /// Attacks.
 pub const ATTACK: FolderKind = FolderKind { name: "attack", mark: "results.json", resume: "" };
 
-/// The folder of something new: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one. It is
-/// locked before anything in it is looked at.
+/// A new run folder, locked: the one named, which must be new or empty or may be overwritten by `force`, or a numbered one.
 pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<(PathBuf, RunLock)> {
     let make = |path: &Path| fs::create_dir_all(path).map_err(|e| not_made(path, &e));
     if let Some(path) = named {
         make(path)?;
         let lock = RunLock::take(path)?;
         remove_partial_files(path);
+        // A run that was killed before it had a configuration leaves these.
+        let early = [lock::FILE, manifest::FILE, machine::FILE];
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let taken = entries.filter(|e| e.file_name() != lock::FILE && e.file_name() != manifest::FILE).count() > 0;
+        let taken = entries.filter(|entry| early.iter().all(|name| entry.file_name() != *name)).count() > 0;
         if taken && !force {
             let resume = match kind.resume {
                 "" => String::new(),
@@ -66,7 +66,7 @@ pub fn new(named: Option<&Path>, kind: FolderKind, force: bool) -> Result<(PathB
             Err(e) => return Err(not_made(&path, &e)),
         }
     }
-    refuse!(Folder, "there are 100,000 runs in `runs`; clear some away")
+    refuse!(Folder, "there are 100,000 runs in `runs`; remove some")
 }
 
 /// The error of a folder that cannot be made.
@@ -74,11 +74,11 @@ pub(crate) fn not_made(folder: &Path, error: &io::Error) -> Error {
     error!(Folder, "cannot make the folder {}: {}", files::name(folder), files::plain(error))
 }
 
-/// Removes what a killed process left half written. What cannot be removed stays, and harms nothing.
+/// Removes the partial files of a killed process. A file that cannot be removed does no harm.
 pub(super) fn remove_partial_files(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // `checkpoint.next.safetensors.4711-2.part`, as files that are replaced whole are called on the way.
+        // Such as `checkpoint.next.safetensors.4711-2.part`.
         let numbers = |text: &str| text.split('-').count() == 2 && text.split('-').all(|n| n.parse::<u64>().is_ok());
         if name.strip_suffix(".part").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, id)| numbers(id)) {
             let _ = fs::remove_file(entry.path());
@@ -86,7 +86,7 @@ pub(super) fn remove_partial_files(folder: &Path) {
     }
 }
 
-/// Removes what a run left, and nothing else; a folder that is no run is refused.
+/// Removes the files of a run and no others. A folder that is no run is refused.
 fn clear(folder: &Path, kind: FolderKind) -> Result<()> {
     if !folder.join(kind.mark).is_file() {
         refuse!(
@@ -102,14 +102,14 @@ fn clear(folder: &Path, kind: FolderKind) -> Result<()> {
         let name = part.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.rsplit_once("-seed-").is_some_and(|(_, seed)| seed.parse::<u64>().is_ok()) {
             wipe(&part, kind.mark)?;
-            // What somebody else put there keeps it.
+            // A folder with other files is kept.
             let _ = fs::remove_dir(&part);
         }
     }
     wipe(folder, kind.mark)
 }
 
-/// Removes the files of a run. The mark goes last: as long as it is there the folder is a run.
+/// Removes the files of a run. The mark is removed last, so that an interrupted removal can be repeated.
 fn wipe(folder: &Path, mark: &str) -> Result<()> {
     const FILES: [&str; 13] = [
         CONFIG,
@@ -126,7 +126,7 @@ fn wipe(folder: &Path, mark: &str) -> Result<()> {
         "images.csv",
         "pictures.png",
     ];
-    // Of these there are several, with endings of their own.
+    // Beginnings of names that have several endings.
     const BEGINNINGS: [&str; 3] = ["checkpoint.", "events.out.tfevents.", "adversarial"];
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let own = |name: &str| FILES.contains(&name) || BEGINNINGS.iter().any(|own| name.starts_with(own));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn force_clears_a_run_away_and_leaves_what_is_not_of_it() {
+    fn force_removes_a_run_and_keeps_other_files() {
         let place = tempfile::tempdir().expect("a folder");
         let run = place.path().join("run");
         fs::create_dir_all(run.join("minmax-seed-3")).expect("made");
@@ -181,16 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_half_written_goes_and_nothing_else_does() {
+    fn partial_files_of_a_killed_process_are_removed_and_no_others() {
         let place = tempfile::tempdir().expect("a folder");
         let half = ["config.toml.812-0.part", "checkpoint.next.safetensors.7-12.part"];
         let other = ["a.part", "chapter.2.part", "x.1-2-3.part"];
         half.iter().chain(&other).for_each(|name| fs::write(place.path().join(name), "x").expect("written"));
         remove_partial_files(place.path());
         assert_eq!(left(place.path()), other);
-        // A folder in which a run was killed before it had a configuration is as good as new.
+        // A folder in which a run was killed before it had a configuration counts as empty.
         other.iter().for_each(|name| fs::remove_file(place.path().join(name)).expect("removed"));
-        fs::write(place.path().join(half[0]), "x").expect("written");
+        [half[0], manifest::FILE, machine::FILE]
+            .iter()
+            .for_each(|name| fs::write(place.path().join(name), "x").expect("written"));
         new(Some(place.path()), FAIR, false).expect("empty");
     }
 }

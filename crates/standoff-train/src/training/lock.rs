@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result, error};
-
 use crate::files;
 
 /// The locked file in a run folder; it names the process that holds the lock. It may remain after a kill, without a lock on it.
 pub const FILE: &str = ".standoff.lock";
 
-/// The right of this process to write into a run folder, until it is dropped.
+/// The lock of a run folder, held until it is dropped.
 #[derive(Debug)]
 pub struct RunLock {
     path: PathBuf,
@@ -55,7 +54,7 @@ impl Drop for RunLock {
     }
 }
 
-/// Whether the path still leads to this file.
+/// True if the path still leads to this file.
 #[cfg(unix)]
 fn is_current(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -69,7 +68,7 @@ fn is_current(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Whether the file system has no locks; Linux reports 37 (ENOLCK) where a network drive lacks its lock service.
+/// True if the file system has no locks; Linux reports 37 (ENOLCK) where a network drive lacks its lock service.
 fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || (cfg!(target_os = "linux") && error.raw_os_error() == Some(37))
 }
@@ -77,7 +76,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 /// The holder as its lock file names it.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
-    // A file that cannot be read (Windows locks reading too) or was not written yet names nobody.
+    // The file cannot be read (Windows locks reading too) or is not written yet.
     let read = file.take(256).read_to_string(&mut text);
     match read {
         Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),

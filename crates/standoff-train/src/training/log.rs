@@ -1,17 +1,17 @@
-//! What a run measures, line by line: `metrics.jsonl`, and the same for TensorBoard. Both only grow while a run does, so that others
-//! can follow them.
+//! The measurements of a run, line by line: `metrics.jsonl`, and the same for TensorBoard. Both files are only appended to, so that
+//! other programs can follow them.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, error};
 use serde::Serialize;
 
 use super::events::{EVENTS, Events};
+use crate::error::{Error, Result, error};
 use crate::files;
 
-const METRICS: &str = "metrics.jsonl";
+pub(super) const METRICS: &str = "metrics.jsonl";
 
 /// The lines so far, and the files they are in.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Log {
         &self.text
     }
 
-    /// Adds what was measured at a step, unless a run that goes on from there had measured it before.
+    /// Adds the measurement of a step, unless the resumed run has it already.
     pub(super) fn push(&mut self, step: u64, line: &impl Serialize) -> Result<()> {
         let last = self.text.lines().last();
         if last.is_some_and(|last| last.starts_with(&format!("{{\"step\":{step},"))) {
@@ -54,7 +54,7 @@ impl Log {
 fn refused(path: &Path, error: &std::io::Error) -> Error {
     error!(
         File,
-        "cannot write {}: {}; what is saved stays, and --resume goes on from it",
+        "cannot write {}: {}; the last checkpoint is kept, and --resume continues from it",
         files::name(path),
         files::plain(error)
     )
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_told_once_and_a_log_goes_on_where_it_was() {
+    fn a_step_is_logged_once_and_a_log_is_continued() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut log = Log::open(folder.path(), "", 0.0).expect("opened");
         for (step, value) in [(0, 2.0), (5, 1.0), (5, 1.0)] {

@@ -1,13 +1,13 @@
-//! Who ran it: version, machine and instruction set, in `machine.toml` beside the configuration of a run.
+//! Version, machine and instruction set of a run, in `machine.toml`. Recorded, not compared.
 
 use std::path::Path;
 
-use crate::error::{Result, error};
 use standoff_nn::Isa;
 
+use crate::error::{Result, error};
 use crate::files;
 
-/// How the file is called.
+/// The name of the file.
 pub const FILE: &str = "machine.toml";
 
 /// Writes the file.
@@ -28,7 +28,7 @@ pub fn save(folder: &Path) -> Result<()> {
     files::write(&folder.join(FILE), &text)
 }
 
-/// What Linux calls the processor; other systems are not asked.
+/// The name of the processor, on Linux only.
 fn processor() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

@@ -287,7 +287,7 @@ mod tests {
 
     fn manifest(config: &FairConfig) -> Manifest {
         let mut data = DataRecord::new("people.csv");
-        data.add_floats("training samples", &[1.0; 5000]);
+        data.add_floats("training samples", &vec![1.0; 5000]);
         Manifest::new("fair", data, config).unwrap()
     }
 

@@ -34,13 +34,13 @@ pub struct RunProgress {
     pub made: u64,
     /// The value of the last step; NaN before the first.
     pub loss: f64,
-    /// The figures of the last measurement, in words; empty before the first.
+    /// The key figures of the last measurement as text; empty before the first.
     pub figures: String,
 }
 
-/// Receives what happens while runs are under way, on the thread that started them.
+/// Receives messages and progress of runs, on the thread that started them.
 pub trait Observer {
-    /// Something the user should know.
+    /// A message for the user.
     fn warning(&mut self, _text: &str) {}
 
     /// Called about twenty times a second.

@@ -1,4 +1,4 @@
-//! One run: steps until the schedule is complete, measured at a cadence, saved as it goes, continued where it was left.
+//! One run: steps until the schedule is complete, with measurements and checkpoints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::error::{At, Diverged, Error, Result, error, refuse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use standoff::{Game, StopReason, Training};
 use standoff_nn::Weights;
 
@@ -17,48 +17,49 @@ use super::control::{Control, Gauge, held};
 use super::curve::Curve;
 use super::folder;
 use super::log::Log;
+use super::measurement::Measurement;
+use crate::document::DocumentFormat;
+use crate::error::{At, Diverged, Error, Result, error, refuse};
 use crate::files;
 
-/// What is trained: how it is measured on the way, and judged at the end.
+/// A training: its game, its measurements and its result.
 pub trait Trainable {
     /// The game that is played.
     type Game: Game<Real = f32>;
-    /// A line of `metrics.jsonl`.
-    type Metrics: Serialize;
-    /// What a finished run leaves behind.
+    /// The result of a finished run.
     type Outcome: Serialize + DeserializeOwned;
 
-    /// What the run is called, as its folder is.
+    /// The name of the run.
     fn name(&self) -> String;
 
-    /// Measures where the training is; `seconds` is its clock.
-    fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Self::Metrics>;
+    /// Measures the training; `seconds` is its clock.
+    fn measure(&mut self, training: &mut Training<'_, Self::Game>, seconds: f64) -> Result<Measurement>;
 
     /// The losses that the last step computed, for the curve.
     fn losses(&self, training: &Training<'_, Self::Game>, out: &mut Vec<f64>);
 
-    /// What those losses are called.
+    /// The names of those losses.
     fn loss_names(&self) -> Vec<String>;
 
-    /// The key figures of a measurement in a few words, for who watches.
-    fn figures(&self, line: &Self::Metrics) -> String;
+    /// The key figures of a measurement as text, for progress.
+    fn figures(&self, line: &Measurement) -> String;
 
-    /// Why the game's numbers are not finite.
+    /// The first number of the game that is not finite.
     fn fault(&self, game: &Self::Game) -> Option<String>;
 
-    /// The trained model, and what is to be said of it. The last line measured is of the end.
+    /// The trained model and the result. The last measurement is of the end.
     fn finish(
         &mut self,
         training: &Training<'_, Self::Game>,
-        last: &Self::Metrics,
+        last: &Measurement,
         end: &End<'_>,
     ) -> Result<(Weights, Self::Outcome)>;
 }
 
-/// What a run knows of itself at its end.
+/// The end of a run.
 #[derive(Debug)]
 pub struct End<'a> {
-    /// How long it took, in all processes.
+    /// The time it took, in all processes.
     pub seconds: f64,
     /// The losses by epoch.
     pub curve: &'a Curve,
@@ -75,7 +76,7 @@ pub struct Finished<M, O> {
     pub outcome: O,
 }
 
-/// How a run is paced and where it is kept.
+/// The length of a run, its measurements and its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
     /// Its folder; none for a run in memory, which leaves no files and cannot be continued.
@@ -86,8 +87,17 @@ pub struct Pace {
     pub cadence: u64,
     /// Steps in an epoch.
     pub epoch: u64,
-    /// How the file with its result is called.
-    pub result: &'static str,
+    /// The file with its result.
+    pub result: ResultFile,
+}
+
+/// The name and the format of a result file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultFile {
+    /// The name.
+    pub name: &'static str,
+    /// The format and version in its first two fields.
+    pub format: DocumentFormat,
 }
 
 const CHECKPOINT: &str = "checkpoint.safetensors";
@@ -95,11 +105,11 @@ const CHECKPOINT: &str = "checkpoint.safetensors";
 pub const CURVE: &str = "epochs.csv";
 const MODEL: &str = "model.safetensors";
 
-/// The result of a run that has finished before; its steps count as made.
+/// The result of a run that is finished; its steps count as made.
 fn finished<T: DeserializeOwned>(pace: &Pace, control: &Control) -> Result<Option<T>> {
     let Some(folder) = &pace.folder else { return Ok(None) };
     fs::create_dir_all(folder).map_err(|e| folder::not_made(folder, &e))?;
-    let found = result(&folder.join(pace.result))?;
+    let found = pace.result.read(folder)?;
     if found.is_some() {
         control.steps.fetch_add(pace.steps, Ordering::Relaxed);
     }
@@ -118,17 +128,27 @@ pub fn run_or_find<M, T: DeserializeOwned>(
     Ok(train(pace)?.map(|run| run.outcome))
 }
 
-/// The result in a file; nothing where there is none yet.
-pub fn result<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    if !path.exists() {
-        return Ok(None);
+impl ResultFile {
+    /// Reads the file in a folder; `None` where there is none. A newer version is refused.
+    pub fn read<T: DeserializeOwned>(self, folder: &Path) -> Result<Option<T>> {
+        let path = folder.join(self.name);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let document: Value = serde_json::from_str(&files::text(&path, "a result")?)
+            .at(|| format!("{} is damaged; delete it to run again", files::name(&path)))?;
+        self.format.check(&document).at(|| format!("{} cannot be used", files::name(&path)))?;
+        let read = serde_json::from_value(document).map(Some);
+        read.at(|| format!("{} is damaged; delete it to run again", files::name(&path)))
     }
-    let text = files::text(path, "a result")?;
-    let damaged = || format!("{} is damaged; delete it to run again", files::name(path));
-    serde_json::from_str(&text).map(Some).at(damaged)
+
+    fn write(self, folder: &Path, outcome: &impl Serialize) -> Result<()> {
+        let document = self.format.stamp(serde_json::to_value(outcome)?);
+        files::replace(&folder.join(self.name), format!("{document:#}\n").as_bytes())
+    }
 }
 
-/// A training, its trainable, and everything that is kept of it.
+/// A training with its log and its checkpoints.
 pub struct Run<'g, S: Trainable> {
     training: Training<'g, S::Game>,
     trainable: S,
@@ -142,7 +162,7 @@ pub struct Run<'g, S: Trainable> {
 }
 
 impl<'g, S: Trainable> Run<'g, S> {
-    /// Begins, or goes on from the checkpoint in the folder.
+    /// Begins, or continues from the checkpoint in the folder.
     pub fn open(training: Training<'g, S::Game>, trainable: S, pace: Pace, control: &Control) -> Result<Self> {
         let (mut curve, mut training) = (Curve::new(pace.epoch), training);
         let (log, before) = match &pace.folder {
@@ -168,7 +188,7 @@ impl<'g, S: Trainable> Run<'g, S> {
     }
 
     /// Trains to the end. `None` when interrupted.
-    pub fn go(mut self, control: &Control) -> Result<Option<Finished<S::Metrics, S::Outcome>>> {
+    pub fn go(mut self, control: &Control) -> Result<Option<Finished<Measurement, S::Outcome>>> {
         control.steps.fetch_add(self.training.steps(), Ordering::Relaxed);
         let mut saved = Instant::now();
         let (mut last, mut losses) = (None, Vec::new());
@@ -206,7 +226,7 @@ impl<'g, S: Trainable> Run<'g, S> {
         self.finish(line).map(Some)
     }
 
-    fn measure(&mut self) -> Result<S::Metrics> {
+    fn measure(&mut self) -> Result<Measurement> {
         let (step, seconds) = (self.training.steps(), self.seconds());
         let line = self.trainable.measure(&mut self.training, seconds);
         let line =
@@ -235,23 +255,22 @@ impl<'g, S: Trainable> Run<'g, S> {
         state.save(&folder.join(CHECKPOINT))
     }
 
-    /// Judges, and writes the model, the losses and the result, which comes last: who finds it finds everything.
-    fn finish(mut self, metrics: S::Metrics) -> Result<Finished<S::Metrics, S::Outcome>> {
+    /// Writes the model, the losses and the result. The result comes last: where it exists, the other files do too.
+    fn finish(mut self, metrics: Measurement) -> Result<Finished<Measurement, S::Outcome>> {
         let end = End { seconds: self.seconds(), curve: &self.curve };
         let (weights, outcome) = self.trainable.finish(&self.training, &metrics, &end)?;
         if let Some(folder) = &self.pace.folder {
             weights.save(&folder.join(MODEL))?;
             files::replace(&folder.join(CURVE), self.curve.csv(&self.trainable.loss_names()).as_bytes())?;
-            let text = serde_json::to_string_pretty(&outcome)? + "\n";
-            files::replace(&folder.join(self.pace.result), text.as_bytes())?;
-            // The result is safe; the way there is not needed any more.
+            self.pace.result.write(folder, &outcome)?;
+            // With the result, the checkpoint is no longer needed.
             checkpoint::remove(&folder.join(CHECKPOINT));
         }
         Ok(Finished { weights, metrics, outcome })
     }
 }
 
-/// Puts a training back to where the checkpoint in its folder has it, if there is one: its log, and the seconds spent before.
+/// Restores a training from the checkpoint in its folder, if there is one. Returns its log and the seconds spent before.
 fn restore<G: Game<Real = f32>>(
     folder: &Path,
     training: &mut Training<'_, G>,

@@ -1,20 +1,19 @@
 //! Many runs: as many at once as there are threads.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
-
-use crate::error::Result;
 
 use super::Control;
 use super::control::held;
 use super::observe::{Observer, Progress};
+use crate::error::Result;
 
 /// Between two reports to the observer.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Runs to be made: how many, of how many steps each, on how many threads (0 for all).
+/// The number of runs, their steps and the threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Runs.
@@ -25,8 +24,8 @@ pub struct Load {
     pub threads: usize,
 }
 
-/// Runs them all, one thread each where there are enough of them; `run` is given the index of a run and its threads. `None`
-/// when interrupted.
+/// Makes all runs, one thread each where there are enough of them. `run` is given the index of a run and its threads. `None` when
+/// interrupted.
 pub fn run_all<T: Send>(
     load: Load,
     control: &Control,
@@ -43,62 +42,66 @@ pub fn run_all<T: Send>(
     std::thread::scope(|scope| {
         let work = || {
             let _leave = Leave { working: &working, watcher: &watcher };
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= load.runs {
-                    break;
-                }
+            while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < load.runs) {
                 let result = run(i, each);
-                let failed = result.is_err();
-                held(&done).push((i, result));
-                if failed {
-                    // One that cannot go on ends them all; the others save first.
+                if result.is_err() {
+                    // A run that fails ends all; the others save first.
                     control.stop.store(true, Ordering::Relaxed);
                 }
+                held(&done).push((i, result));
                 if control.ends() {
                     break;
                 }
             }
         };
-        let (begun, first) = (Instant::now(), control.steps.load(Ordering::Relaxed));
+        let clock = (Instant::now(), control.steps.load(Ordering::Relaxed));
         (0..at_once).for_each(|_| drop(scope.spawn(work)));
-        loop {
-            // Read before the report, so that one follows the end of the last worker.
-            let over = working.load(Ordering::Acquire) == 0;
-            if !over {
-                std::thread::park_timeout(PAUSE);
-            }
-            std::mem::take(&mut *held(&control.warnings)).iter().for_each(|warning| observer.warning(warning));
-            observer.progress(&Progress {
-                heading: control.heading.clone(),
-                runs: load.runs,
-                finished: held(&done).len(),
-                steps: load.steps * load.runs as u64,
-                made: control.steps.load(Ordering::Relaxed),
-                first,
-                elapsed: begun.elapsed().as_secs_f64(),
-                under_way: control.under_way(),
-            });
-            if over {
-                break;
-            }
-        }
-        observer.end();
+        watch(load, control, observer, clock, (&working, &|| held(&done).len()));
     });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by_key(|(i, _)| *i);
-    let mut results = Vec::with_capacity(load.runs);
-    let mut interrupted = false;
-    for (_, result) in done {
-        match result? {
-            Some(result) => results.push(result),
-            None => interrupted = true,
-        }
-    }
-    Ok((!interrupted && results.len() == load.runs).then_some(results))
+    collect(done.into_inner().unwrap_or_else(PoisonError::into_inner), load.runs)
 }
 
-/// Counts a worker as gone, also one that panics, and wakes the watcher.
+/// Reports to the observer until no worker is left. `clock` is the begin and the steps made before it.
+fn watch(
+    load: Load,
+    control: &Control,
+    observer: &mut dyn Observer,
+    clock: (Instant, u64),
+    (working, finished): (&AtomicUsize, &dyn Fn() -> usize),
+) {
+    loop {
+        // Read before the report, so that one follows the end of the last worker.
+        let over = working.load(Ordering::Acquire) == 0;
+        if !over {
+            std::thread::park_timeout(PAUSE);
+        }
+        std::mem::take(&mut *held(&control.warnings)).iter().for_each(|warning| observer.warning(warning));
+        observer.progress(&Progress {
+            heading: control.heading.clone(),
+            runs: load.runs,
+            finished: finished(),
+            steps: load.steps * load.runs as u64,
+            made: control.steps.load(Ordering::Relaxed),
+            first: clock.1,
+            elapsed: clock.0.elapsed().as_secs_f64(),
+            under_way: control.under_way(),
+        });
+        if over {
+            break;
+        }
+    }
+    observer.end();
+}
+
+/// The results in the order of the runs; the first error; `None` if a run was interrupted.
+fn collect<T>(mut done: Vec<(usize, Result<Option<T>>)>, runs: usize) -> Result<Option<Vec<T>>> {
+    done.sort_by_key(|(i, _)| *i);
+    let results = done.into_iter().map(|(_, result)| result).collect::<Result<Vec<Option<T>>>>()?;
+    let whole = results.into_iter().collect::<Option<Vec<T>>>();
+    Ok(whole.filter(|results| results.len() == runs))
+}
+
+/// Counts a worker as ended, also one that panics, and wakes the watcher.
 struct Leave<'a> {
     working: &'a AtomicUsize,
     watcher: &'a Thread,

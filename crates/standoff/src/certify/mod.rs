@@ -51,7 +51,7 @@ const OUTSIDE_UNITS: f64 = 9e3;
 /// # Ok::<(), standoff::Error>(())
 /// ```
 pub fn certify<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Certificate {
-    Certifier::new(resolve_or_nan(game, radius)).certify(game, point).certificate
+    evidence(game, point, radius).certificate
 }
 
 /// A certificate with everything it is based on. Proof files store it.
@@ -76,6 +76,8 @@ pub struct Evidence {
 
 /// Same as [`certify`], and returns the evidence.
 pub fn evidence<G: Game + ?Sized>(game: &mut G, point: &Point<G::Real>, radius: f64) -> Evidence {
+    // Before the sets are read: Y may depend on the mini-batch.
+    game.whole();
     Certifier::new(resolve_or_nan(game, radius)).certify(game, point)
 }
 

@@ -7,6 +7,7 @@ mod benchmark;
 mod entrant;
 mod log;
 mod movement;
+pub mod rates;
 mod reading;
 pub mod select;
 mod slope;

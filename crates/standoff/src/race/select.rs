@@ -69,7 +69,7 @@ fn range(text: &str) -> Option<(u64, u64)> {
     (first <= last && last - first < 1000).then_some((first, last))
 }
 
-fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Error {
+pub(super) fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Error {
     let list = known.clone().collect::<Vec<_>>().join(", ");
     let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
     Error::Race(format!("no {what} `{name}`{hint} (there are {list})"))

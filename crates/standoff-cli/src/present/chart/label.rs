@@ -1,4 +1,4 @@
-//! Names beside the ends of lines, wherever there is room for them.
+//! Names beside the ends of lines, if there is room.
 
 /// A rectangle in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +23,7 @@ impl Rect {
     }
 }
 
-/// What is taken already.
+/// The occupied parts of a chart.
 #[derive(Debug)]
 pub(super) struct Space {
     inside: Rect,
@@ -41,7 +41,7 @@ impl Space {
         Self { inside, taken: Vec::new(), ink: Vec::new() }
     }
 
-    /// A line runs here.
+    /// Occupies the points of a line.
     pub(super) fn run(&mut self, points: &[(f64, f64)]) {
         for pair in points.windows(2) {
             let (a, b) = (pair[0], pair[1]);
@@ -53,7 +53,7 @@ impl Space {
         }
     }
 
-    /// Something stands around this point.
+    /// Occupies a square around a point.
     pub(super) fn block(&mut self, at: (f64, f64), half: f64) {
         let (x, y) = at;
         self.taken.push(Rect { left: x - half, top: y - half, right: x + half, bottom: y + half });

@@ -159,7 +159,7 @@ fn lines(svg: &mut Svg, chart: &Chart, (x, y): (&Scale, &Scale), frame: Rect) {
 }
 
 impl Line {
-    /// The ends of the bars through each point, as far as they are finite: along x, then along y.
+    /// The ends of the finite error bars of each point: along x, then along y.
     fn bars(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
         let both = |(&(u, v), &(a, b)): (&(f64, f64), &(f64, f64))| {
             [(a, [(u - a, v), (u + a, v)]), (b, [(u, v - b), (u, v + b)])]

@@ -74,7 +74,7 @@ impl Legend {
     }
 }
 
-/// What a pointer is told.
+/// The text shown when the pointer rests on a line.
 pub(super) fn hover(line: &Line) -> String {
     match (line.hover.is_empty(), line.note.is_empty()) {
         (false, _) => line.hover.clone(),

@@ -5,7 +5,7 @@ pub(super) const COLOURS: usize = 6;
 /// Solid, dashed, dotted.
 const DASHES: [&str; 3] = ["", "7 3", "1.5 3.5"];
 
-/// How a line looks.
+/// Colour, dash and weight of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct LineStyle {
     /// Chooses the colour and the dash; beyond eighteen they repeat.
@@ -17,7 +17,7 @@ pub(crate) struct LineStyle {
 }
 
 impl LineStyle {
-    /// The look of that number.
+    /// The style of that number.
     pub(crate) fn of(number: usize) -> Self {
         Self { number, ..Self::default() }
     }

@@ -86,7 +86,7 @@ impl Svg {
     }
 }
 
-/// About how wide a text is: nobody knows the reader's font, so rather too wide.
+/// An upper estimate of the width of a text; the font is not known.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let wide = |c: char| match c {
         'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ':' | '|' | '\'' | '(' | ')' => 0.36,

@@ -1,4 +1,4 @@
-//! The page as text: its frame with a policy that lets nothing in, tables, figures.
+//! HTML pages: the frame with its content security policy, paragraphs, figures, pictures.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const SIZE: (f64, f64) = (440.0, 300.0);
 /// Points of a line beyond which it is thinned.
 const POINTS: usize = 500;
 
-/// A whole page. Only the style sheets and the script that stand in it may act, known by their checksums.
+/// A whole page. The policy allows only its own style sheets and script, by their checksums.
 pub(crate) fn page(title: &str, body: &str) -> String {
     let hash = |text: &str| format!("'sha256-{}'", base64(&Sha256::digest(text)));
     let policy = format!(
@@ -44,7 +44,7 @@ pub(crate) fn heading(out: &mut String, text: &str) {
     let _ = writeln!(out, "<h3>{}</h3>", escape(text));
 }
 
-/// A chart and what is to be said of it. Where no line has a point, what is to be said stands alone.
+/// A chart and its caption. Without points there is only the caption.
 pub(crate) fn figure(out: &mut String, mut chart: Chart, caption: &str) {
     chart.lines.retain(|line| line.points.iter().any(|(x, y)| x.is_finite() && y.is_finite()));
     if chart.lines.is_empty() {
@@ -89,7 +89,7 @@ fn values(lines: &[Line]) -> String {
     format!("[{}]", lines.iter().map(line).collect::<Vec<_>>().join(","))
 }
 
-/// At most about so many points: of every stretch its lowest and its highest, so that a rough line stays as rough as it is.
+/// At most about so many points: the lowest and the highest of every stretch, so that the range of the line is kept.
 pub(crate) fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if points.len() <= most {
         return points.to_vec();
@@ -131,7 +131,7 @@ fn thin_band(band: &[(f64, f64, f64)], most: usize) -> Vec<(f64, f64, f64)> {
     thin
 }
 
-/// A picture that stands in the page itself.
+/// A picture that is part of the page.
 pub(crate) fn picture(out: &mut String, png: &[u8], alt: &str, caption: &str) {
     let (alt, caption) = (escape(alt), escape(caption));
     let _ = writeln!(

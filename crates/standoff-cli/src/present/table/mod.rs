@@ -7,7 +7,7 @@ mod terminal;
 
 use clap::builder::styling::Style;
 
-pub(crate) use terminal::wrapped;
+pub(crate) use terminal::{hanging, wrapped};
 
 /// A cell: one line for each layer of the table.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -133,4 +133,134 @@ fn length(text: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    /// Without escape codes.
+    fn bare(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    fn table() -> Table {
+        let cell = |a: &str, b: &str| Cell::from([a.to_owned(), b.to_owned()]);
+        let normal =
+            vec![cell("850.72 / 8.58", "\u{b1} 2.44"), cell("843 / 17", "\u{b1} 4"), cell("659 / 18", "\u{b1} 5")];
+        let minmax = vec![cell("774 / 10", ""), cell("754 / 22", ""), cell("766 / 14", "")];
+        Table::new("", "method", ["T-shirt/top", "Coat", "Shirt"])
+            .with_layers(&["95%"])
+            .with_rows([("normal".to_owned(), normal), ("minmax".to_owned(), minmax)])
+    }
+
+    #[test]
+    fn with_room_the_rows_are_rows() {
+        let want = [
+            "method    T-shirt/top      Coat     Shirt",
+            "normal  850.72 / 8.58  843 / 17  659 / 18",
+            "  95%          \u{b1} 2.44       \u{b1} 4       \u{b1} 5",
+            "minmax       774 / 10  754 / 22  766 / 14",
+        ];
+        assert_eq!(bare(&table().terminal(41)).lines().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn without_room_the_table_is_turned_over() {
+        let want = [
+            "                    normal    minmax",
+            "T-shirt/top  850.72 / 8.58  774 / 10",
+            "  95%               \u{b1} 2.44",
+            "Coat              843 / 17  754 / 22",
+            "  95%                  \u{b1} 4",
+            "Shirt             659 / 18  766 / 14",
+            "  95%                  \u{b1} 5",
+        ];
+        assert_eq!(bare(&table().terminal(40)).lines().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn with_even_less_room_it_is_cut_and_long_names_stand_alone() {
+        let cut = bare(&table().terminal(20));
+        let (first, second) = cut.split_once("\n\n").unwrap();
+        assert!(first.lines().next().unwrap().ends_with("normal") && !second.contains("normal"), "{cut}");
+        assert_eq!(
+            second.lines().take(3).collect::<Vec<_>>(),
+            ["            minmax", "T-shirt/top", "          774 / 10"]
+        );
+        assert_eq!(cut.matches("95%").count(), 3, "{cut}");
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 7), "one two\nthree");
+        assert_eq!(wrapped("one two three", 13), "one two three");
+        assert_eq!(wrapped("incomprehensible it is", 5), "incomprehensible\nit is");
+        assert_eq!(wrapped("", 5), "");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_while_a_column_fits() {
+        for width in 24..120 {
+            let text = bare(&table().terminal(width));
+            assert!(text.lines().all(|line| length(line) <= width), "{width}:\n{text}");
+            assert!(text.lines().all(|line| line.trim_end() == line), "{width}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn every_number_is_shown_at_any_width() {
+        for width in 0..60 {
+            let text = bare(&table().terminal(width));
+            for number in ["850.72 / 8.58", "843 / 17", "774 / 10", "754 / 22", "766 / 14", "\u{b1} 2.44"] {
+                assert_eq!(text.matches(number).count(), 1, "{width} {number}:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn markdown_has_a_line_for_each_layer() {
+        let cell = |a: &str, b: &str| Cell::from([a.to_owned(), b.to_owned()]);
+        let mut table = Table::new("accuracy", "method", ["a|b"]).with_layers(&["paper"]);
+        table.row("normal", [cell("1", "2")]);
+        table.row("other", [cell("3", "")]);
+        let want =
+            "accuracy:\n\n| method | a\\|b |\n|---|---:|\n| **normal** | 1 |\n| paper | 2 |\n| **other** | 3 |\n\n";
+        assert_eq!(table.markdown(), want);
+    }
+
+    #[test]
+    fn csv_has_a_column_for_each_layer_and_no_formulas() {
+        let mut shown = table();
+        shown.row("=1+1", [Cell::from("a,b"), Cell::from("-0.5"), Cell::from("@c")]);
+        let csv = shown.csv().expect("CSV");
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines[0], "method,T-shirt/top,T-shirt/top 95%,Coat,Coat 95%,Shirt,Shirt 95%");
+        assert_eq!(lines[1], "normal,850.72 / 8.58,\u{b1} 2.44,843 / 17,\u{b1} 4,659 / 18,\u{b1} 5");
+        assert_eq!(lines[3], "'=1+1,\"a,b\",,-0.5,,'@c,");
+    }
+
+    #[test]
+    fn a_table_that_is_wider_than_the_page_is_turned_over() {
+        let mut wide = Table::new("", "method", (0..30).map(|g| format!("group {g}")));
+        wide.row("normal", (0..30).map(|g| format!("{g}.00 / 10.00")));
+        let mut html = String::new();
+        wide.html(&mut html);
+        assert!(html.contains("<th>group 29</th><td data-head=\"normal\">"), "{html:.400}");
+        let mut html = String::new();
+        table().html(&mut html);
+        assert!(html.contains("<th>normal</th><td data-head=\"T-shirt/top\"><span>850.72 / 8.58</span>"), "{html}");
+    }
+
+    #[test]
+    fn a_table_of_text_wraps_its_last_column() {
+        let mut list = Table::new("", "name", ["class", "about"]).of_text();
+        list.row("kink", ["concave", "one two three four five six seven eight"]);
+        let text = bare(&list.terminal(40));
+        assert_eq!(
+            text,
+            "name  class    about\nkink  concave  one two three four five\n               six seven eight\n"
+        );
+        for width in 20..60 {
+            let text = bare(&list.terminal(width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}\n{text}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::{Table, length};
+use super::{Cell, Table, length};
 use crate::present::screen::{DIM, HEAD, paint};
 
 /// Blanks between two columns.
@@ -49,7 +49,7 @@ impl Table {
         blocks.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether a line is too wide, whether there are several blocks, and the number of lines.
+    /// True if a line is too wide, true if there are several blocks, and the number of lines.
     fn cost(&self, width: usize) -> (bool, bool, usize) {
         let (label, widths, blocks) = (self.label(width), self.widths(), self.blocks(width));
         let wide = widths.iter().any(|column| label + column > width);
@@ -117,36 +117,42 @@ impl Table {
         out
     }
 
-    /// Columns of text. The last one wraps in the room that is left; without room it continues below the others.
+    /// Columns of text. The last one wraps in the room that is left. Without room every cell has a line of its own below the name.
     fn text_body(&self, width: usize) -> String {
-        let (label, mut widths) = self.lengths();
-        widths.insert(0, label);
-        let last = widths.pop().unwrap_or(0);
-        let before: usize = widths.iter().map(|w| w + GAP).sum();
-        let own_line = before + last.min(24) > width;
-        let (indent, room) = if own_line { (4, width.saturating_sub(4)) } else { (before, width - before) };
+        let (label, widths) = self.lengths();
+        let before = label + GAP + widths.iter().rev().skip(1).map(|w| w + GAP).sum::<usize>();
+        let cells = |cells: &[Cell]| cells.iter().map(|cell| cell.line(0).to_owned()).collect::<Vec<_>>();
+        let rows = self.rows.iter().map(|(name, row)| (name.clone(), cells(row)));
         let mut out = String::new();
-        let mut line = |cells: &[&str], head: bool| {
-            let (tail, first) = cells.split_last().unwrap_or((&"", &[]));
-            let mut text: String = first.iter().zip(&widths).map(|(cell, w)| format!("{cell:<w$}  ")).collect();
-            let tail = wrapped(tail, room).replace('\n', &format!("\n{}", " ".repeat(indent)));
-            if own_line && !tail.is_empty() {
-                text = format!("{}\n{}", text.trim_end(), " ".repeat(indent));
+        if before + widths.last().map_or(0, |last| (*last).min(24)) > width {
+            for (name, cells) in rows {
+                let _ = writeln!(out, "{}", wrapped(&name, width));
+                for (head, cell) in self.heads.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+                    let text = if head.is_empty() { cell } else { format!("{head}: {cell}") };
+                    let _ = writeln!(out, "    {}", hanging(&text, 4, width));
+                }
             }
-            text += &tail;
-            let text = text.trim_end();
-            let _ = writeln!(out, "{}", if head { paint_lines(text) } else { text.to_owned() });
-        };
-        let heads: Vec<&str> = std::iter::once(self.corner).chain(self.heads.iter().map(String::as_str)).collect();
-        if heads.iter().any(|head| !head.is_empty()) {
-            line(&heads, true);
+            return out;
         }
-        for (name, cells) in &self.rows {
-            let cells: Vec<&str> = std::iter::once(name.as_str()).chain(cells.iter().map(|c| c.line(0))).collect();
-            line(&cells, false);
+        let named = !self.corner.is_empty() || self.heads.iter().any(|head| !head.is_empty());
+        let head = named.then(|| (self.corner.to_owned(), self.heads.clone()));
+        for (i, (name, cells)) in head.into_iter().chain(rows).enumerate() {
+            let mut line = format!("{name:<label$}");
+            for (cell, w) in cells.iter().zip(&widths).take(cells.len().saturating_sub(1)) {
+                let _ = write!(line, "  {cell:<w$}");
+            }
+            let last = cells.last().map_or("", String::as_str);
+            let line = format!("{line}  {}", hanging(last, before, width));
+            let line = line.trim_end();
+            let _ = writeln!(out, "{}", if named && i == 0 { paint_lines(line) } else { line.to_owned() });
         }
         out
     }
+}
+
+/// A text that begins at a column and continues below itself.
+pub(crate) fn hanging(text: &str, indent: usize, width: usize) -> String {
+    wrapped(text, width.saturating_sub(indent)).replace('\n', &format!("\n{}", " ".repeat(indent)))
 }
 
 /// Every line in the style of a heading: a style does not go on in the next line.

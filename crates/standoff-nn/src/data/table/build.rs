@@ -17,7 +17,7 @@ const MOST_CATEGORIES: usize = 100;
 /// The most features of a row.
 const MOST_FEATURES: usize = 1 << 16;
 
-/// What is to be learnt from a sheet, and how its rows are divided.
+/// The columns to learn from, and the split of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableOptions {
     /// The column of the classes.
@@ -28,7 +28,7 @@ pub struct TableOptions {
     pub features: Option<Vec<String>>,
     /// Columns of categories, even where they look like numbers.
     pub categorical: Vec<String>,
-    /// The share of rows to judge by.
+    /// The share of test rows.
     pub test: f64,
     /// The share of rows to choose settings by.
     pub validation: f64,
@@ -36,25 +36,25 @@ pub struct TableOptions {
     pub seed: u64,
 }
 
-/// A table divided, with what was learnt about it.
+/// The parts of a table, and its conversion to features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableData {
-    /// To learn from.
+    /// The training part.
     pub train: Table,
-    /// To choose settings by; without rows unless asked for.
+    /// The validation part, to choose settings; empty unless it was asked for.
     pub validation: Table,
-    /// To judge by, once.
+    /// The test part.
     pub test: Table,
-    /// How rows become features; learnt from the training rows alone.
+    /// The conversion of rows to features, from the training rows alone.
     pub preprocessing: Preprocessing,
     /// Which rows of the sheet went where.
     pub split: Split,
-    /// What the user should know: groups too small to trust, columns and rows left out, ...
+    /// Warnings for the user: groups too small to trust, columns and rows left out, ...
     pub warnings: Vec<String>,
 }
 
 impl TableOptions {
-    /// A label, and the usual for everything else: groups by label, all columns, a fifth of the rows to judge by.
+    /// A label, and the defaults for everything else: groups by label, all columns, a fifth of the rows for testing.
     pub fn label(name: &str) -> Self {
         Self {
             label: name.to_owned(),
@@ -191,7 +191,7 @@ fn limited(sheet: &Sheet, what: &str, n: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Learns each column from the training rows; what it looks like is judged by all rows.
+/// Learns the encoding of each column from the training rows; its type is determined from all rows.
 fn learn(
     sheet: &Sheet,
     options: &TableOptions,

@@ -8,7 +8,7 @@ use super::sheet::Sheet;
 use super::value::{is_dressed, levels};
 use crate::Error;
 
-/// A column with fewer numbers than this, among the cells that say anything, holds words.
+/// A column with a smaller share of numbers among its non-missing cells holds words.
 const MOSTLY: f64 = 0.9;
 
 /// A column of the training data, and what its cells become.
@@ -16,25 +16,25 @@ const MOSTLY: f64 = 0.9;
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What was learnt about it.
+    /// The encoding learnt from the training rows.
     #[serde(flatten)]
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
-/// What the cells of a column become.
+/// The encoding of the cells of a column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Kind {
+pub enum ColumnKind {
     /// A number `v` becomes the feature `(v - mean) / deviation`.
     Numeric {
         /// The mean of the training rows.
         mean: f64,
         /// Their standard deviation; 1 if they are all the same.
         deviation: f64,
-        /// What stands for a missing value: the mean of the training rows.
+        /// The replacement of a missing value: the mean of the training rows.
         missing: f64,
     },
-    /// One feature per category: 1 for the category of the cell, 0 for the others. A category that training did not see is 0
+    /// One feature per category: 1 for the category of the cell, 0 for the others. A category that does not occur in training is 0
     /// everywhere.
     Categorical {
         /// Those of the training rows. An empty name is that of missing values; without it they are 0 everywhere.
@@ -42,7 +42,7 @@ pub enum Kind {
     },
 }
 
-/// What a column seems to hold.
+/// The type of a column, guessed from its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looks {
     /// Nothing at all.
@@ -74,7 +74,7 @@ pub(super) fn dressed(sheet: &Sheet, column: usize, rows: &[usize]) -> Option<St
     let (first, more) = (amounts.next()?, amounts.count());
     (((more + 1) as f64) >= MOSTLY * said as f64).then(|| {
         let name = &sheet.columns()[column];
-        format!("column `{name}` is taken for words: `{first}` is not a plain number; write numbers alone to learn from them")
+        format!("column `{name}` is read as words: `{first}` is not a plain number; write plain numbers to use it as a number")
     })
 }
 
@@ -99,7 +99,7 @@ impl Column {
             return Err(sheet.bad_cell(largest, column, "is too large: the numbers of the column cannot be averaged"));
         }
         let deviation = if deviation > 0.0 { deviation } else { 1.0 };
-        Ok(Self { name, kind: Kind::Numeric { mean, deviation, missing: mean } })
+        Ok(Self { name, kind: ColumnKind::Numeric { mean, deviation, missing: mean } })
     }
 
     /// Learns from the training rows of a column of words.
@@ -109,42 +109,44 @@ impl Column {
         if rows.iter().any(|row| sheet.is_missing(*row, column)) {
             categories.insert(0, String::new());
         }
-        Self { name: sheet.columns()[column].clone(), kind: Kind::Categorical { categories } }
+        Self { name: sheet.columns()[column].clone(), kind: ColumnKind::Categorical { categories } }
     }
 
-    /// How many features it becomes.
+    /// Number of features of this column.
     pub fn width(&self) -> usize {
         match &self.kind {
-            Kind::Numeric { .. } => 1,
-            Kind::Categorical { categories } => categories.len(),
+            ColumnKind::Numeric { .. } => 1,
+            ColumnKind::Categorical { categories } => categories.len(),
         }
     }
 
     /// The names of its features: `age`, or `sex=F` and `sex=M`.
     pub fn feature_names(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Numeric { .. } => vec![self.name.clone()],
-            Kind::Categorical { categories } => categories
+            ColumnKind::Numeric { .. } => vec![self.name.clone()],
+            ColumnKind::Categorical { categories } => categories
                 .iter()
                 .map(|c| format!("{}={}", self.name, if c.is_empty() { "missing" } else { c }))
                 .collect(),
         }
     }
 
-    /// Whether what was read from a file can be used.
+    /// Checks an encoding that was read from a file.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let Kind::Numeric { mean, deviation, missing } = self.kind else { return Ok(()) };
+        let ColumnKind::Numeric { mean, deviation, missing } = self.kind else { return Ok(()) };
         if mean.is_finite() && missing.is_finite() && deviation.is_finite() && deviation > 0.0 {
             return Ok(());
         }
         Err(Error::Mismatch(format!("preprocessing: column `{}` has numbers that make no sense", self.name)))
     }
 
-    /// The coder for one sheet, which knows where the column is there.
+    /// The coder for one sheet, with the position of the column there.
     pub(super) fn coder<'a>(&'a self, sheet: &'a Sheet) -> Result<Coder<'a>, Error> {
         let places = match &self.kind {
-            Kind::Numeric { .. } => BTreeMap::new(),
-            Kind::Categorical { categories } => categories.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect(),
+            ColumnKind::Numeric { .. } => BTreeMap::new(),
+            ColumnKind::Categorical { categories } => {
+                categories.iter().enumerate().map(|(i, c)| (c.as_str(), i)).collect()
+            }
         };
         Ok(Coder { kind: &self.kind, sheet, column: sheet.column(&self.name)?, places })
     }
@@ -152,17 +154,17 @@ impl Column {
 
 /// Turns the cells of a column into features.
 pub(super) struct Coder<'a> {
-    kind: &'a Kind,
+    kind: &'a ColumnKind,
     sheet: &'a Sheet,
     column: usize,
     places: BTreeMap<&'a str, usize>,
 }
 
 impl Coder<'_> {
-    /// Writes the features of a row, which are zero so far. `false` for a category that training did not see.
+    /// Writes the features of a row, which are zero so far. `false` for a category that does not occur in training.
     pub(super) fn write(&self, row: usize, out: &mut [f32]) -> Result<bool, Error> {
         match self.kind {
-            Kind::Numeric { mean, deviation, missing } => {
+            ColumnKind::Numeric { mean, deviation, missing } => {
                 let v = read_number(self.sheet, row, self.column)?.unwrap_or(*missing);
                 out[0] = ((v - mean) / deviation) as f32;
                 if !out[0].is_finite() {
@@ -174,7 +176,7 @@ impl Coder<'_> {
                 }
                 Ok(true)
             }
-            Kind::Categorical { .. } => {
+            ColumnKind::Categorical { .. } => {
                 let missing = self.sheet.is_missing(row, self.column);
                 let cell = if missing { "" } else { self.sheet.cell(row, self.column) };
                 let place = self.places.get(cell);

@@ -1,12 +1,12 @@
-//! How a file of values is written: what parts the columns, and whether the first row names them.
+//! The dialect of a CSV file: its delimiter, and whether the first row names the columns.
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 
 use super::value::{is_missing, number};
 
-/// What may part columns, the likeliest first.
+/// Possible delimiters, the likeliest first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// How many rows are looked at.
+/// Number of rows that are examined.
 const SAMPLE: usize = 200;
 
 /// A reader of rows of any length; the first row is like the others.
@@ -14,7 +14,7 @@ pub(super) fn reader(text: &str, delimiter: u8) -> Reader<&[u8]> {
     ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes())
 }
 
-/// Whether `2,5` is a number between such delimiters.
+/// True if `2,5` is a number in this dialect.
 pub(super) fn decimal_comma(delimiter: u8) -> bool {
     delimiter == b';'
 }
@@ -31,7 +31,7 @@ pub(super) fn delimiter(text: &str) -> u8 {
     best.1
 }
 
-/// The most columns that the first line can have, whatever parts them.
+/// The largest number of columns that the first line can have, with any delimiter.
 pub(super) fn widest(text: &str) -> usize {
     let line = text.trim_start().bytes().take_while(|b| !matches!(b, b'\n' | b'\r'));
     1 + line.filter(|b| DELIMITERS.contains(b)).count()
@@ -39,7 +39,7 @@ pub(super) fn widest(text: &str) -> usize {
 
 /// The first rows that are not blank.
 pub(super) fn sample(text: &str, delimiter: u8) -> Vec<StringRecord> {
-    // What is not readable is reported by whoever reads it all.
+    // Unreadable rows are reported when the whole file is read.
     let rows = reader(text, delimiter).into_records().map_while(Result::ok);
     rows.filter(|row| !is_blank(row)).take(SAMPLE).collect()
 }
@@ -49,7 +49,7 @@ pub(super) fn is_blank(row: &StringRecord) -> bool {
     row.iter().all(|cell| cell.trim().is_empty()) && row.len() <= 1
 }
 
-/// Whether a row ends inside quotes. They count only at the start of a cell, and two of them inside stand for one.
+/// True if a row ends inside quotes. Quotes count only at the start of a cell, and two of them inside mean one.
 pub(super) fn ends_in_quotes(row: &str, delimiter: u8) -> bool {
     let (mut quoted, mut fresh) = (false, true);
     for b in row.bytes() {
@@ -78,7 +78,7 @@ fn judge(rows: &[StringRecord], delimiter: u8) -> (f64, usize) {
     (count(usual) as f64 / rows.len() as f64 * clean as f64 / cells.max(1) as f64, usual)
 }
 
-/// Whether the first row names the columns: there is a column with a word on top and numbers below, or no number on top at all.
+/// True if the first row names the columns: there is a column with a word on top and numbers below, or no number on top at all.
 pub(super) fn has_header(rows: &[StringRecord], comma: bool) -> bool {
     let Some((first, rest)) = rows.split_first() else { return false };
     let is_number = |cell: &str| number(cell.trim(), comma).is_some();

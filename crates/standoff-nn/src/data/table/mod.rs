@@ -1,4 +1,4 @@
-//! Tables for learning: rows of features with a class and a group each, from CSV as people have it.
+//! Tables: rows of features with a class and a group each, from CSV files.
 
 mod build;
 mod column;
@@ -10,13 +10,13 @@ mod summary;
 mod value;
 
 pub use build::{TableData, TableOptions};
-pub use column::{Column, Kind};
+pub use column::{Column, ColumnKind};
 pub use preprocessing::Preprocessing;
 pub use sheet::Sheet;
 pub use split::Split;
 pub use summary::ColumnSummary;
 
-/// A group with fewer test rows than this says little: its accuracy may be off by ten points and more.
+/// The accuracy of a group with fewer test rows than this is unreliable: it may be off by ten points or more.
 pub const TRUSTED_ROWS: usize = 30;
 
 /// Rows of features, with the class and the group of each.
@@ -24,7 +24,7 @@ pub const TRUSTED_ROWS: usize = 30;
 pub struct Table {
     /// The features, row by row.
     pub features: Vec<f32>,
-    /// How many features a row has.
+    /// Number of features of a row.
     pub width: usize,
     /// The class of each row; empty where a file for prediction has none.
     pub labels: Vec<u16>,
@@ -37,12 +37,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.features.len() / self.width.max(1)
     }
 
-    /// Whether there are none.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.features.is_empty()
     }
@@ -52,12 +52,12 @@ impl Table {
         &self.features[i * self.width..(i + 1) * self.width]
     }
 
-    /// How many rows each group has.
+    /// Number of rows of each group.
     pub fn group_sizes(&self) -> Vec<usize> {
         sizes(&self.groups, self.group_names.len())
     }
 
-    /// How many rows each class has.
+    /// Number of rows of each class.
     pub fn class_sizes(&self) -> Vec<usize> {
         sizes(&self.labels, self.class_names.len())
     }

@@ -1,4 +1,4 @@
-//! What was learnt about a table from its training rows, stored with the model and applied to every other row.
+//! The conversion of a table to features, learnt from its training rows, stored with the model and applied to every other row.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::column::Column;
 use super::sheet::Sheet;
 use crate::Error;
 
-/// How rows of a table become features, labels and groups. Serialisable, to travel with the model.
+/// The conversion of the rows of a table to features, labels and groups. Stored with the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preprocessing {
     /// The column of the classes.
@@ -25,7 +25,7 @@ pub struct Preprocessing {
 }
 
 impl Preprocessing {
-    /// How many features a row has.
+    /// Number of features of a row.
     pub fn width(&self) -> usize {
         self.columns.iter().map(Column::width).sum()
     }
@@ -44,7 +44,7 @@ impl Preprocessing {
         self.columns.iter().try_for_each(Column::check)
     }
 
-    /// Whether the groups are the classes.
+    /// True if the groups are the classes.
     pub fn by_label(&self) -> bool {
         self.groups.len() == 1 && self.groups[0] == self.label
     }
@@ -113,7 +113,11 @@ impl Preprocessing {
         let without = rows.iter().filter(|row| sheet.is_missing(**row, column)).count();
         if without > 0 {
             if without < rows.len() {
-                warnings.push(format!("{without} of {} rows have no `{}`: none is judged", rows.len(), self.label));
+                warnings.push(format!(
+                    "{without} of {} rows have no `{}`: no row is evaluated",
+                    rows.len(),
+                    self.label
+                ));
             }
             return Ok(None);
         }
@@ -148,7 +152,7 @@ impl Preprocessing {
     }
 }
 
-/// What the group of a row is called: `sex=F, race=Other`, or simply the class for groups by label.
+/// The name of the group of a row: `sex=F, race=Other`, or the class for groups by label.
 pub(super) fn group_name(sheet: &Sheet, row: usize, columns: &[usize], by_label: bool) -> String {
     let value = |c: usize| if sheet.is_missing(row, c) { "missing" } else { sheet.cell(row, c) };
     if by_label {

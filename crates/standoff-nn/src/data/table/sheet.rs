@@ -1,4 +1,4 @@
-//! A CSV file as it stands: named columns of text, and the line of each row.
+//! The content of a CSV file: named columns of text, and the line of each row.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -14,9 +14,9 @@ use crate::Error;
 
 /// The largest file, decompressed.
 const LIMIT: u64 = 4 << 30;
-/// How much is read before it is looked at.
+/// Number of bytes that are read before the dialect is determined.
 const CHUNK: u64 = 1 << 20;
-/// The most columns: far above what can be learnt from.
+/// The largest number of columns.
 const MOST_COLUMNS: usize = 1 << 20;
 /// The most cells.
 const MOST_CELLS: usize = 1 << 28;
@@ -40,7 +40,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Reads a CSV file, plain or gzip. `header` says whether the first row names the columns; `None` finds out.
+    /// Reads a CSV file, plain or gzip. `header` states whether the first row names the columns; `None` detects it.
     pub fn open(path: &Path, header: Option<bool>) -> Result<Self, Error> {
         Self::read(&path.display().to_string(), content::open(path)?, header)
     }
@@ -83,7 +83,7 @@ impl Sheet {
             }
             sheet.push(&row, line)?;
         }
-        // An open quote swallows the rest of the file without a word.
+        // Otherwise an open quote would silently extend the cell to the end of the file.
         if ends_in_quotes(&text[last.0..], delimiter) {
             let line = last.1;
             return Err(sheet.bad(format!("in the row that starts in line {line} a quote is opened and never closed")));
@@ -124,12 +124,12 @@ impl Sheet {
         Ok(())
     }
 
-    /// How many rows of values there are.
+    /// Number of rows of values.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there are none; never so for a file that was read.
+    /// True if there are no rows, which no file that was read has.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -174,7 +174,7 @@ impl Sheet {
         }
     }
 
-    /// Whether `2,5` is a number here.
+    /// True if `2,5` is a number in this file.
     pub(super) fn comma(&self) -> bool {
         self.comma
     }
@@ -184,7 +184,7 @@ impl Sheet {
         value::number(self.cell(row, column), self.comma)
     }
 
-    /// Whether a cell says nothing.
+    /// True if a cell is empty or means "missing".
     pub(super) fn is_missing(&self, row: usize, column: usize) -> bool {
         value::is_missing(self.cell(row, column))
     }

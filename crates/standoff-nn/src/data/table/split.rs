@@ -6,15 +6,15 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// The rows of each part, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
-    /// To learn from.
+    /// The training part.
     pub train: Vec<usize>,
-    /// To choose settings by.
+    /// The validation part, to choose settings.
     pub validation: Vec<usize>,
-    /// To judge by, once.
+    /// The test part.
     pub test: Vec<usize>,
 }
 
-/// How much goes where, and the seed that decides which.
+/// The shares of the parts, and the seed that assigns the rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct Shares {
     pub(in super::super) test: f64,

@@ -1,4 +1,4 @@
-//! What a sheet holds, column by column, before anything is learnt from it.
+//! A summary of a sheet, column by column.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use super::sheet::Sheet;
 pub struct ColumnSummary {
     /// Its name.
     pub name: String,
-    /// What it is taken for: `numbers`, `words` or `nothing`.
+    /// Its type: `numbers`, `words` or `nothing`.
     pub holds: &'static str,
-    /// How many cells say nothing.
+    /// Number of missing cells.
     pub missing: usize,
-    /// How many different values there are, besides those.
+    /// Number of different values, without missing ones.
     pub distinct: usize,
-    /// The first cell that says something, as an example.
+    /// The first non-missing cell, as an example.
     pub example: String,
 }
 

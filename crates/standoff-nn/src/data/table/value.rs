@@ -1,11 +1,11 @@
-//! What a cell says: nothing, a number, or a word.
+//! The value of a cell: missing, a number, or a word.
 
 use std::collections::BTreeSet;
 
-/// What people write for "not known", in lower case.
+/// Texts that mean "missing", in lower case.
 const MISSING: [&str; 6] = ["", "?", "na", "n/a", "nan", "null"];
 
-/// Whether a cell holds nothing.
+/// True if a cell is missing.
 pub(super) fn is_missing(text: &str) -> bool {
     MISSING.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
@@ -34,14 +34,14 @@ pub(super) fn levels<'a>(values: impl Iterator<Item = &'a str>, comma: bool) -> 
     }
 }
 
-/// Whether a cell is a number in the dress of an amount: `$1,045.00`, `45 %`, `12 345`.
+/// True if a cell is a number written as an amount: `$1,045.00`, `45 %`, `12 345`.
 pub(super) fn is_dressed(text: &str) -> bool {
     let bare: String =
         text.chars().filter(|c| !c.is_whitespace() && !"$\u{20ac}\u{a3}\u{a5}%,'_".contains(*c)).collect();
     bare != text && number(&bare, false).is_some()
 }
 
-/// Two values that a reader would take for one, if there are such: `1` and `1.0`, `High` and `high`.
+/// Two values that look like spellings of one value, if there are such: `1` and `1.0`, `High` and `high`.
 pub(super) fn alike(column: &str, values: &[String], comma: bool) -> Option<String> {
     let same = |a: &str, b: &str| match (number(a, comma), number(b, comma)) {
         (Some(a), Some(b)) => a == b,

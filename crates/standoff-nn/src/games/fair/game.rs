@@ -1,6 +1,6 @@
 //! The game of group losses.
 
-use crate::data::{Batching, Dataset};
+use crate::data::{Batches, Batching, Dataset};
 use crate::games::{GameLosses, NetworkGame, StepInput, WeightSets};
 use crate::{Ask, Batch, Error, Loss, Model, Outcome};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct GroupLosses {
     groups: usize,
     /// The share of samples with the largest losses that the loss is the mean of; `None` for the game of groups.
     tail: Option<f64>,
-    /// Whether gradients are computed only once y is known.
+    /// If true, gradients are computed only once y is known.
     late: bool,
     sample_weights: Vec<f32>,
     order: Vec<u32>,
@@ -48,9 +48,9 @@ pub struct GroupLosses {
 impl GroupGame {
     /// The game of a model on the groups of a dataset, on this many threads (0 for all cores). It begins with all data.
     pub fn new(model: &Model, data: Arc<Dataset>, batching: Batching, threads: usize) -> Result<Self, Error> {
-        let groups = data.groups().clone();
+        data.check(model)?;
+        let groups = data.groups();
         if let Some(empty) = groups.sizes().iter().position(|&size| size == 0) {
-            data.check(model)?;
             return Err(Error::Mismatch(format!("group {empty} has no samples; leave it out")));
         }
         let losses = GroupLosses {
@@ -62,7 +62,8 @@ impl GroupGame {
             outcome: Outcome::default(),
             alone: Outcome::default(),
         };
-        Self::with_losses((model, threads), data, (groups, batching), losses)
+        let batches = Batches::new(groups.clone(), batching)?;
+        Self::with_losses((model, threads), data, batches, losses)
     }
 
     /// The conditional value at risk instead of groups: the mean loss of the worst `share` of the samples, whatever their group.

@@ -1,4 +1,4 @@
-//! The methods of fair training, by name: how the weights of the groups answer, and where they start.
+//! The methods of fair training, by name: the rule for the group weights, and their start.
 
 use serde::{Deserialize, Serialize};
 use standoff::error::nearest;
@@ -8,43 +8,43 @@ use standoff::methods::Reply;
 use super::GroupGame;
 use crate::Error;
 
-/// Who decides what a group counts.
+/// The rule for the weight of each group in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FairMethod {
     /// The mean loss over all samples.
     Normal,
-    /// The worst group alone: lambda = 0.
+    /// The group with the largest loss: lambda = 0.
     Minmax,
-    /// The worst groups, held to the mean by lambda: smoother.
+    /// The groups with the largest losses, regularised towards equal weights by lambda.
     MinmaxReg,
     /// Exponentiated-gradient weights (group DRO, agnostic federated learning).
     GroupDro,
-    /// Every group the same, however large (inverse frequency).
+    /// The same weight for every group, whatever its size (inverse frequency).
     Reweight,
-    /// The worst share of the samples, whatever their group.
+    /// The share of the samples with the largest losses, whatever their group.
     Cvar,
     /// Exponentially tilted group losses (TERM).
     Tilted,
 }
 
-/// The numbers that methods go by; each looks at its own.
+/// The parameters of all methods; each method uses its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MethodParameters {
     /// The regulariser of [`FairMethod::MinmaxReg`].
     pub lambda: f64,
-    /// Whether it answers by accelerated ascent (Algorithm 3) instead of exactly.
+    /// If true, y is computed by accelerated ascent (Algorithm 3) instead of exactly.
     pub accelerated: bool,
     /// The step of [`FairMethod::GroupDro`].
     pub dro_rate: f64,
     /// The tilt of [`FairMethod::Tilted`].
     pub tilt: f64,
-    /// The share of samples that [`FairMethod::Cvar`] counts.
+    /// The share of samples that [`FairMethod::Cvar`] uses.
     pub share: f64,
 }
 
 impl FairMethod {
-    /// All of them, in the order in which they are listed.
+    /// All methods, in the order of lists.
     pub const ALL: [Self; 7] =
         [Self::Normal, Self::Minmax, Self::MinmaxReg, Self::GroupDro, Self::Reweight, Self::Cvar, Self::Tilted];
 
@@ -61,7 +61,7 @@ impl FairMethod {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         match self {
             Self::Normal => "The mean loss over all samples",
@@ -87,7 +87,7 @@ impl FairMethod {
         })
     }
 
-    /// How y answers.
+    /// The rule for y.
     pub fn reply(self, terms: &MethodParameters) -> Reply {
         let &MethodParameters { lambda, dro_rate, tilt, .. } = terms;
         match self {
@@ -100,7 +100,7 @@ impl FairMethod {
         }
     }
 
-    /// Where y starts, from the sizes of the groups: their shares of the data, or the same for all.
+    /// The start of y, from the sizes of the groups: their shares of the data, or equal weights.
     pub fn start(self, sizes: &[usize]) -> Vec<f32> {
         let n: usize = sizes.iter().sum();
         match self {
@@ -110,7 +110,7 @@ impl FairMethod {
         }
     }
 
-    /// The game as this method plays it.
+    /// The game with the changes that this method needs.
     pub fn game(self, game: GroupGame, terms: &MethodParameters) -> Result<GroupGame, Error> {
         match self {
             Self::Cvar => game.tail(terms.share),

@@ -1,4 +1,4 @@
-//! The images of a step: clean ones first, then those that attacks have moved, with what the network says of them.
+//! The images of a step: the clean ones first, then the attacked ones, with their losses and predictions.
 
 use super::random::scatter;
 use super::{Start, TrainingAttack};
@@ -35,7 +35,7 @@ impl AttackStep<'_> {
     }
 }
 
-/// What an attack climbs.
+/// The loss that an attack maximises.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum AscentLoss {
     CrossEntropy,
@@ -43,13 +43,13 @@ pub(super) enum AscentLoss {
     Margin,
 }
 
-/// Rows of images: row i < n is the clean image i of the batch. Kept and filled again, it allocates nothing.
+/// Rows of images: row i < n is the clean image i of the batch. Reused, so that a step allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Frozen {
     /// `[row][entry]`.
     pub images: Vec<f32>,
     pub labels: Vec<u16>,
-    /// Which image of the batch each row began as, and the target of its attack.
+    /// The image of the batch that each row began as, and the target of its attack.
     pub origin: Vec<u32>,
     pub targets: Vec<u16>,
     pub losses: Vec<f32>,
@@ -61,12 +61,12 @@ pub(super) struct Frozen {
     gathered: Vec<f32>,
     from: Vec<u32>,
     towards: Vec<u16>,
-    /// Where attacks begin, `[image][entry]`, unless at the images.
+    /// The starts of attacks, `[image][entry]`; empty if they start at the images.
     starts: Vec<f32>,
 }
 
 impl Frozen {
-    /// The clean images of the batch, and nothing else.
+    /// Loads the clean images of the batch and removes all other rows.
     pub(super) fn begin(&mut self, step: &AttackStep<'_>) {
         let (n, width) = (step.len(), step.width());
         self.resize(n, width);
@@ -87,7 +87,7 @@ impl Frozen {
         self.correct.resize(rows, false);
     }
 
-    /// Finds where attacks begin.
+    /// Computes the starts of the attacks.
     pub(super) fn prepare_starts(&mut self, step: &AttackStep<'_>) -> Result<(), Error> {
         let size = step.len() * step.width();
         self.starts.clear();
@@ -125,7 +125,7 @@ impl Frozen {
         row as u32
     }
 
-    /// Takes some rows back to where their attacks begin.
+    /// Moves some rows back to the starts of their attacks.
     pub(super) fn restart(&mut self, rows: &[u32], width: usize) {
         for &row in rows {
             let (row, image) = (row as usize, self.origin[row as usize] as usize);
@@ -138,7 +138,7 @@ impl Frozen {
         }
     }
 
-    /// Takes some rows through steps of the attack.
+    /// Makes steps of the attack on some rows.
     pub(super) fn climb(
         &mut self,
         step: &AttackStep<'_>,
@@ -187,7 +187,7 @@ impl Frozen {
         Ok(())
     }
 
-    /// A pass over some rows as they are; losses and predictions are kept by row, the rest is in `outcome`.
+    /// A pass over some rows; losses and predictions are kept by row, the rest is in `outcome`.
     pub(super) fn pass(
         &mut self,
         engine: &Engine,

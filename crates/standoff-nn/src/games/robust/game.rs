@@ -4,10 +4,9 @@ use super::frozen::{AscentLoss, AttackStep, Frozen};
 use super::paper::Corners;
 use super::trades::Trades;
 use super::{Accuracy, Objective, Options};
-use crate::data::{Dataset, Groups};
+use crate::data::{Batches, Dataset, Groups};
 use crate::games::{GameLosses, NetworkGame, StepInput, WeightSets};
 use crate::{Ask, Error, Loss, Model};
-use standoff::Game;
 use std::sync::Arc;
 
 /// The game of the loss of each image under attack; x is the parameters of the model.
@@ -58,10 +57,9 @@ impl RobustGame {
             weighted: Vec::new(),
             weights: Vec::new(),
         };
-        let groups = Groups::single(data.len());
-        let mut game = Self::with_losses((model, threads), data, (groups, options.batching), losses)?;
-        game.resample(0);
-        Ok(game)
+        let mut batches = Batches::new(Groups::single(data.len()), options.batching)?;
+        batches.resample(0);
+        Self::with_losses((model, threads), data, batches, losses)
     }
 
     /// The options.

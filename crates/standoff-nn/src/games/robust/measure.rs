@@ -15,7 +15,7 @@ pub struct Accuracy {
     pub attacked: usize,
 }
 
-/// A frozen game at given parameters, and the y that answers them.
+/// Measurement of a frozen game at given parameters and the best y.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// f: the mean loss under attack.

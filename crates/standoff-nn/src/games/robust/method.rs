@@ -5,11 +5,11 @@ use standoff::error::nearest;
 
 use crate::Error;
 
-/// What stands for the inner maximum.
+/// The inner problem of robust training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RobustMethod {
-    /// The largest loss of ten targeted attacks: the paper's finite maximum.
+    /// The largest loss of targeted attacks: the paper's finite maximum.
     Paper,
     /// One attack without a target, from a random start.
     Madry,
@@ -22,7 +22,7 @@ pub enum RobustMethod {
 }
 
 impl RobustMethod {
-    /// All of them, in the order in which they are listed.
+    /// All methods, in the order of lists.
     pub const ALL: [Self; 5] = [Self::Paper, Self::Madry, Self::Trades, Self::Ibp, Self::Natural];
 
     /// Its name on the command line, in Python and in results.
@@ -36,10 +36,10 @@ impl RobustMethod {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Paper => "The largest loss of ten targeted attacks: the paper's finite maximum",
+            Self::Paper => "The largest loss of targeted attacks: the paper's finite maximum",
             Self::Madry => "One attack without a target, from a random start",
             Self::Trades => "The plain loss, and beta times the divergence under attack",
             Self::Ibp => "A bound that no attack can exceed: interval bound propagation",

@@ -1,15 +1,15 @@
-//! What a robust game is made of: the objective, the attack inside it, and how a step is fed.
+//! Options of a robust game: the objective, its attack, and the batches.
 
 use crate::data::Batching;
 use crate::{Error, Ramp, StepKind};
 
-/// What is minimised, as a mean over the images of the batch.
+/// The loss of an image; its mean over the images of the batch is minimised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Objective {
     /// `max over t in the simplex of sum over j of t_j CE(x_j)`, `x_j` the image attacked towards label j: the paper's. The image
     /// attacked towards its own label is the clean one.
     Paper {
-        /// Which targets are attacked to the end.
+        /// The targets that are attacked to the end.
         targets: Targets,
     },
     /// `CE(x')`, `x'` the image attacked without a target on the cross-entropy (Madry et al.).
@@ -23,41 +23,41 @@ pub enum Objective {
     Natural,
 }
 
-/// Which targets of an image are attacked to the end. The others keep the image that their attack has reached: they stay
+/// The targets of an image that are attacked to the end. The others keep the image that their attack has reached: they stay
 /// corners of the simplex, with the loss of that image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Targets {
-    /// All of them but the label: the letter of the paper.
+    /// All but the label, as in the paper.
     All,
     /// The `keep` most promising: those with the largest logits at the clean image if `after` is 0, else those with the largest
-    /// losses after so many steps. A heuristic: the maximum can be missed.
+    /// losses after `after` steps. A heuristic: the maximum can be missed.
     Top {
-        /// How many go on.
+        /// Number of targets that continue.
         keep: usize,
         /// The steps that all of them take.
         after: usize,
     },
-    /// The `keep` with the largest losses after a probe: so many sign steps of `eps / steps`, which reach the edge of the box. Those
-    /// kept begin anew. A heuristic too; `docs/robust-game.md` compares them.
+    /// The `keep` with the largest losses after a probe of `steps` sign steps of `eps / steps`, which reach the edge of the box. Those
+    /// kept start again. A heuristic too; `docs/robust-game.md` compares them.
     Probed {
-        /// How many are attacked.
+        /// Number of targets that are attacked.
         keep: usize,
         /// The steps of the probe.
         steps: usize,
     },
-    /// After so many steps the leader goes on to the end; of the others those that can still overtake it. The rest are dropped:
+    /// After `after` steps the leader is attacked to the end, then the targets that can still overtake it. The rest are dropped:
     /// interval bounds over everything their remaining steps can reach stay below the leader by `slack`. Exact with `slack` 0 for
-    /// the maximum, with `slack = lambda` for the answer regularised by lambda for each image. Bounds are loose: expect it to
+    /// the maximum, with `slack = lambda` for y regularised by lambda for each image. Bounds are loose: expect it to
     /// drop nothing unless few steps remain or the network was trained for them.
     Proven {
         /// The steps that all of them take.
         after: usize,
-        /// How far below the leader a bound must stay.
+        /// The margin by which a bound must stay below the leader.
         slack: f32,
     },
 }
 
-/// Where an attack begins.
+/// The start of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Start {
     /// At the image.
@@ -67,7 +67,7 @@ pub enum Start {
         /// The radius; it follows the ramp of eps.
         radius: f32,
     },
-    /// Where an attack of so many steps on the cross-entropy, without a target, has ended: steps that all targets share.
+    /// The end of an attack on the cross-entropy without a target: steps that all targets share.
     Warm {
         /// The shared steps.
         steps: usize,
@@ -77,15 +77,15 @@ pub enum Start {
 /// The attack inside the objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrainingAttack {
-    /// How far every pixel may move.
+    /// The largest change of a pixel.
     pub eps: f32,
-    /// How many steps.
+    /// Number of steps.
     pub steps: usize,
-    /// How a step follows the slope.
+    /// The direction of a step.
     pub kind: StepKind,
     /// Its size at the full eps.
     pub size: f32,
-    /// Where it begins.
+    /// Its start.
     pub start: Start,
     /// The least and the largest value of a pixel.
     pub clip: Option<(f32, f32)>,
@@ -146,21 +146,21 @@ impl TrainingAttack {
     }
 }
 
-/// A robust game.
+/// Options of a [`RobustGame`](super::RobustGame).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// What is minimised.
+    /// The loss that is minimised.
     pub objective: Objective,
     /// The attack inside it.
     pub attack: TrainingAttack,
-    /// How a step is fed.
+    /// The samples of a step.
     pub batching: Batching,
     /// The seed of random starts; that of the order is in `batching`.
     pub seed: u64,
 }
 
 impl Options {
-    /// Refuses what cannot be computed, for a model with so many outputs.
+    /// Refuses invalid options, for a model with this many outputs.
     pub(super) fn check(&self, outputs: usize) -> Result<(), Error> {
         self.attack.check()?;
         let mismatch = |why: String| Err(Error::Mismatch(why));
@@ -176,7 +176,7 @@ impl Options {
                 mismatch(format!("{keep} targets are kept: want 1 to {}", outputs - 1))
             }
             Objective::Paper { targets: Targets::Probed { steps: 0, .. } } => {
-                mismatch("a probe of 0 steps tells nothing: want at least 1".into())
+                mismatch("a probe has 0 steps: want at least 1".into())
             }
             Objective::Paper { targets: Targets::Top { after, .. } | Targets::Proven { after, .. } }
                 if after > steps =>

@@ -1,15 +1,15 @@
-//! The paper's inner maximum: targeted attacks of every image, and which of them are worth finishing.
+//! The paper's inner maximum: targeted attacks of every image, and the choice of those that are finished.
 
 use super::frozen::{AscentLoss, AttackStep, Frozen};
 use super::{Targets, TrainingAttack};
 use crate::{Ask, Batch, Bounds, Error, Loss, Region, Samples, StepKind};
 
-/// Which row of the frozen images each corner of the simplices is, and what choosing them takes.
+/// The row of the frozen images for each corner of the simplices, with buffers for choosing targets.
 #[derive(Debug, Default)]
 pub(super) struct Corners {
     /// `[image][target]`.
     pub rows: Vec<u32>,
-    /// Rows to climb with.
+    /// Rows that are attacked.
     active: Vec<u32>,
     order: Vec<u32>,
     bounds: Bounds,
@@ -55,7 +55,7 @@ impl Corners {
         }
     }
 
-    /// A short attack on all targets, and the whole attack on those that it brought furthest.
+    /// A short attack on all targets, then the whole attack on those with the largest losses.
     fn fix_probed(
         &mut self,
         frozen: &mut Frozen,
@@ -93,7 +93,7 @@ impl Corners {
         }
     }
 
-    /// Takes the active rows so many steps on, and their losses.
+    /// Makes `count` steps on the active rows, then computes their losses.
     fn climb(&mut self, frozen: &mut Frozen, step: &AttackStep<'_>, count: usize) -> Result<(), Error> {
         if self.active.is_empty() {
             return Ok(());
@@ -117,7 +117,7 @@ impl Corners {
         }
     }
 
-    /// Finishes the leader of every image, then whoever may still reach `slack` below it.
+    /// Finishes the leader of every image, then the targets whose loss may still come within `slack` of it.
     fn finish_proven(
         &mut self,
         frozen: &mut Frozen,
@@ -137,7 +137,7 @@ impl Corners {
                 // A step of the other kinds can have any length; the box alone bounds them.
                 StepKind::Plain | StepKind::Scaled => 2.0 * attack.eps,
             };
-            // A millionth more: moving and projecting round.
+            // A millionth more, because moving and projecting round.
             let region = Region { eps: reach * (1.0 + 1e-6) + 1e-6, clip: attack.clip };
             let (samples, ends) = (Samples::Floats(&frozen.images), [self.active.len()]);
             let batch = Batch { samples, labels: &frozen.labels, rows: Some(&self.active), ends: &ends, weights: None };
@@ -158,7 +158,7 @@ impl Corners {
     }
 }
 
-/// Sorts by a key, the largest first; of equal ones the first stays first.
+/// Sorts by a key, the largest first; equal ones keep their order.
 fn best_first(items: &mut [u32], key: impl Fn(u32) -> f32) {
     items.sort_unstable_by(|&a, &b| key(b).total_cmp(&key(a)).then(a.cmp(&b)));
 }

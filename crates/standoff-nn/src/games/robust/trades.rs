@@ -6,7 +6,7 @@
 use super::frozen::{AttackStep, Frozen};
 use crate::{Ask, Error, Loss};
 
-/// What the objective keeps.
+/// Buffers of the objective.
 #[derive(Debug, Default)]
 pub(super) struct Trades {
     /// `softmax(z)` of the clean images, `[image][output]`, and its logarithm.

@@ -6,7 +6,7 @@
 
 use crate::{Point, Real, ops};
 
-/// Most differences that are kept: one for every [`PER_DIFFERENCE`] variables, at least [`SHORT_MEMORY`].
+/// Limit of stored differences: one for every [`PER_DIFFERENCE`] variables, at least [`SHORT_MEMORY`].
 const MEMORY: usize = 16;
 const PER_DIFFERENCE: usize = 12;
 /// Number of differences for few or badly scaled variables, whose fit is ill-conditioned, and for games that are not
@@ -86,8 +86,8 @@ impl<R: Real> Anderson<R> {
         (self.head as usize + self.memory - j) % self.memory * self.dim
     }
 
-    /// Coefficients gamma of the smallest `||r - sum_j gamma_j dr_j||`, by Gram-Schmidt from the newest difference on,
-    /// for at most that many differences. Returns how many differences were used.
+    /// Computes the coefficients gamma with the smallest `||r - sum_j gamma_j dr_j||` by Gram-Schmidt from the newest
+    /// difference on, for at most `most` differences. Returns the number of differences used.
     fn fit(&mut self, most: usize) -> usize {
         let (dim, mut used) = (self.dim, 0);
         let mut right = [0.0; MEMORY];
@@ -121,8 +121,8 @@ impl<R: Real> Anderson<R> {
         used
     }
 
-    /// `out := z - sum gamma_j dz_j - w (r - sum gamma_j dr_j)`, where `w` is the length of a plain step along the residual, coordinate by
-    /// coordinate, and at most `most` differences are used. `false` if nothing can be fitted.
+    /// `out := z - sum gamma_j dz_j - w (r - sum gamma_j dr_j)`, where `w` is the length of a plain step along the residual,
+    /// for each coordinate, with at most `most` differences. Returns `false` if nothing can be fitted.
     pub(super) fn mix(&mut self, most: usize, w: impl Fn(usize) -> f64, out: &mut Point<R>) -> bool {
         let used = self.fit(most);
         if used == 0 || !self.gamma[..used].iter().all(|g| g.is_finite()) {

@@ -127,7 +127,7 @@ impl<G: Game> Saddle<G> {
         }
         self.note_rest(z)?;
         if self.candidate && !(residual <= WORSE * self.residual) {
-            // What the candidate showed is kept: the next fit knows better.
+            // The rejected candidate improves the next fit.
             self.remember(z);
             self.refuse(z);
             return Ok(());

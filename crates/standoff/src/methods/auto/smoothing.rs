@@ -129,7 +129,7 @@ impl<G: Game> SmoothedDescent<G> {
         self.regulariser.centre.copy_from_slice(&z.y);
     }
 
-    /// Values were met that contradict concavity in y, and the gap has not become smaller for a while.
+    /// True if values contradict concavity in y and the gap has not decreased for [`STUCK`] steps.
     pub(super) fn is_stuck(&self) -> bool {
         self.stage.since_best > STUCK && self.inner.not_concave()
     }

@@ -4,8 +4,8 @@
 //! where the share depends on the results so far. A turn is a fixed share of all gradients, so the number of turns grows with
 //! the logarithm of the total.
 //!
-//! Smoothing works alone at first, and for longer if it is about to end the run: if its gap keeps falling at the mean rate of the
-//! run so far, it reaches eps before its gradients have doubled. So easy games do not pay for a second part.
+//! Smoothing runs alone at first. It runs alone for longer if it is about to reach eps: at the mean rate of decrease of its
+//! gap so far, it would reach eps before its gradients have doubled. So the second part costs easy games nothing.
 
 use crate::method::Visitor;
 use crate::{Diagnosis, Real, StopReason};
@@ -29,12 +29,12 @@ const STUCK: f64 = 2.0;
 /// [`CLOSE`] times that of the smoothing.
 const LEVEL: f64 = 2.0;
 const CLOSE: f64 = 4.0;
-/// Smoothing makes no progress if the last part of its gradients, of this share, has not halved its gap.
+/// Smoothing makes no progress if its gap has not halved during this share of its gradients, the last ones.
 const STALE: f64 = 0.3;
 /// A part that ended is tried again once the other has reduced the gap to this share.
 const REVIVED: f64 = 0.5;
-/// Extragradient steps in a game that is not concave in y are given up after so many gradients, or twice as many as led to the best gap,
-/// without a smaller one.
+/// In a game that is not concave in y, the run ends after this many gradients without a smaller gap, or after twice the
+/// number of gradients that led to the best gap if that is larger.
 const PATIENCE: u64 = 4000;
 
 /// A part of the default method.
@@ -65,7 +65,7 @@ struct Account {
     /// The gap when it was last halved, and the gradients of the part then.
     halved: f64,
     halved_at: u64,
-    /// Why the part cannot go on.
+    /// The reason why the part cannot continue.
     ended: Option<StopReason>,
 }
 
@@ -79,7 +79,7 @@ impl Account {
         ended: None,
     };
 
-    /// Adds gradients that led to a point with this gap.
+    /// Charges gradients that led to a point with this gap.
     fn charge(&mut self, gradients: u64, gap: f64) {
         self.gradients += gradients;
         if self.first == f64::INFINITY {
@@ -93,12 +93,13 @@ impl Account {
         }
     }
 
-    /// True if the gap reaches eps before the gradients have doubled, should its logarithm fall at the mean rate so far.
+    /// True if the gap would reach eps before the gradients have doubled, at the mean rate of decrease of its logarithm so
+    /// far.
     fn will_soon_reach(&self, eps: f64) -> bool {
         self.gap < self.first && self.gap / eps <= self.first / self.gap
     }
 
-    /// True if the gap was not halved for a while.
+    /// True if the gap has not halved recently; see [`STALE`].
     fn makes_no_progress(&self) -> bool {
         (self.gradients - self.halved_at) as f64 > STALE * self.gradients as f64
     }
@@ -194,7 +195,7 @@ impl Turns {
         changes.then_some(next)
     }
 
-    /// The gradients that the extragradient steps may use, as a share of those used by smoothing.
+    /// The share of smoothing's gradients that the extragradient steps may use.
     fn share(&self, stuck: bool, not_monotone: bool) -> f64 {
         let [a, c] = self.accounts;
         if c.gap <= LEAD * a.gap {

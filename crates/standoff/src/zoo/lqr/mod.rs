@@ -15,6 +15,7 @@
 
 mod doubling;
 mod examples;
+mod file;
 mod game;
 mod policy;
 mod riccati;
@@ -23,6 +24,7 @@ mod system;
 
 pub use doubling::lyapunov;
 pub use examples::{cart_pole, cart_pole_imitation, discretise, random, random_system, scalar, scalar_system};
+pub use file::{EXAMPLE, ImitationTask, Recovered};
 pub use game::{Imitation, LqrGame, Order};
 pub use nalgebra::DMatrix;
 pub use riccati::dare;

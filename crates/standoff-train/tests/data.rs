@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::find::{Found, Source, copies, find};
-use super::known::{FASHION, FILES, MNIST};
-use super::places::Surroundings;
-use super::verify::{Verdict, verify};
+use standoff_train::data::find::{Found, Source, copies, find};
+use standoff_train::data::known::{FASHION, FILES, MNIST};
+use standoff_train::data::places::SearchFolders;
+use standoff_train::data::verify::{Verdict, verify};
 
 /// A dataset of 1 x 1 images with the given labels, as four plain files.
 fn dataset(folder: &Path, labels: &[u8], suffix: &str) {
@@ -45,7 +45,7 @@ fn text(path: &Path) -> &str {
 #[test]
 fn a_complete_copy_is_better_than_an_earlier_part() {
     let (_keep, at) = scratch();
-    let around = Surroundings { chosen: Some(at("first")), system: Some(at("last")), ..Surroundings::default() };
+    let around = SearchFolders { chosen: Some(at("first")), system: Some(at("last")), ..SearchFolders::default() };
     dataset(&at("first/fashion-tops"), &[0, 2, 4, 6], ".gz");
     let found = images(find(Some("fashion"), &MNIST, &around).expect("the tops"));
     let note = found.note().expect("a note");
@@ -67,7 +67,7 @@ fn a_complete_copy_is_better_than_an_earlier_part() {
 #[test]
 fn earlier_places_win() {
     let (_keep, at) = scratch();
-    let around = Surroundings {
+    let around = SearchFolders {
         chosen: Some(at("chosen")),
         cache: Some(at("cache")),
         working: Some(at("work")),
@@ -87,24 +87,24 @@ fn standoff_data_may_name_the_folder_of_the_dataset_itself() {
     let (_keep, at) = scratch();
     for folder in ["sets/fashion-mnist", "sets/FashionMNIST/raw", "mine/fashion"] {
         dataset(&at(folder), &[1, 2], "");
-        let around = Surroundings { chosen: Some(at(folder)), ..Surroundings::default() };
+        let around = SearchFolders { chosen: Some(at(folder)), ..SearchFolders::default() };
         assert_eq!(images(find(None, &FASHION, &around).expect("a dataset")).folder, at(folder));
     }
     // A folder that happens to have such a name may still hold datasets.
     dataset(&at("other/mnist/mnist"), &[1, 2], "");
-    let around = Surroundings { chosen: Some(at("other/mnist")), ..Surroundings::default() };
+    let around = SearchFolders { chosen: Some(at("other/mnist")), ..SearchFolders::default() };
     assert!(find(None, &MNIST, &around).is_ok());
 }
 
 #[test]
 fn a_folder_holds_the_files_or_the_dataset() {
     let (_keep, at) = scratch();
-    let nowhere = Surroundings::default();
+    let nowhere = SearchFolders::default();
     dataset(&at("mine"), &[3, 3, 8], "");
     let found = images(find(Some(text(&at("mine"))), &FASHION, &nowhere).expect("a folder"));
     assert_eq!((found.known, found.class_name(3), found.note()), (None, "3".to_owned(), None));
     assert_eq!(found.load(None).expect("images").test.labels, [3, 3, 8]);
-    // One of its files stands for the folder.
+    // One of its files means the folder.
     let file = at("mine").join(FILES[2]);
     assert_eq!(images(find(Some(text(&file)), &FASHION, &nowhere).expect("a file")), found);
     // A folder of datasets is asked for the usual one.
@@ -122,7 +122,7 @@ fn a_folder_holds_the_files_or_the_dataset() {
 #[test]
 fn the_bundled_folder_is_recognised_under_any_name() {
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/fashion-tops");
-    let found = images(find(Some(text(&bundled)), &MNIST, &Surroundings::default()).expect("the tops"));
+    let found = images(find(Some(text(&bundled)), &MNIST, &SearchFolders::default()).expect("the tops"));
     assert_eq!((found.class_name(4), found.note().is_some()), ("Coat".to_owned(), true));
     let data = found.load(Some(&[0, 4, 6])).expect("three classes");
     assert_eq!((data.train.len(), data.test.counts()[2]), (18_000, 1000));
@@ -133,7 +133,7 @@ fn other_files_are_tables() {
     let (_keep, at) = scratch();
     for (name, bytes) in [("a.csv", &b"a,b\n1,2\n"[..]), ("b.csv.gz", &[0x1f, 0x8b, 8, 0]), ("c", b"x;y\n")] {
         fs::write(at(name), bytes).expect("a file");
-        let found = find(Some(text(&at(name))), &FASHION, &Surroundings::default()).expect("a table");
+        let found = find(Some(text(&at(name))), &FASHION, &SearchFolders::default()).expect("a table");
         assert_eq!(found, Source::Table(at(name)));
     }
 }
@@ -141,7 +141,7 @@ fn other_files_are_tables() {
 #[test]
 fn what_is_not_there_is_explained() {
     let (_keep, at) = scratch();
-    let around = Surroundings { cache: Some(at("cache")), system: Some(at("system")), ..Surroundings::default() };
+    let around = SearchFolders { cache: Some(at("cache")), system: Some(at("system")), ..SearchFolders::default() };
     let refusal = |named: Option<&str>| find(named, &FASHION, &around).expect_err("a refusal").full();
     let message = refusal(None);
     for word in ["no Fashion-MNIST", "`fashion-tops`", "STANDOFF_DATA", "data fetch fashion", "--data FOLDER"] {
