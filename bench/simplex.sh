@@ -13,5 +13,11 @@ for goal in '--eps 1e-3' '--eps 1e-5' '--eps 1e-1 --radius 633' '--eps 1e-2 --ra
     echo "$goal"
     # The options are two or four words.
     # shellcheck disable=SC2086
-    target/release/standoff solve "$folder/simplex.toml" $goal --max-grads 20000 2>&1 | grep -E '^(X|Y|cost|[a-z-]+:) '
+    target/release/standoff solve "$folder/simplex.toml" $goal --max-grads 20000 --json | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+gap, calls = d["gap"], d["calls"]
+largest = max(abs(x - float(c)) for x, c in zip(d["min"]["x"], open(sys.argv[1])))
+print("  %s: X <= %.1e, Y <= %.1e, largest error of x %.2f, %d gradients, %.1f s"
+      % (d["status"], gap["x"]["upper"], gap["y"]["upper"], largest, calls["grad_x"] + calls["grad_y"], d["seconds"]))' "$folder/c.csv"
 done
