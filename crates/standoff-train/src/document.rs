@@ -70,7 +70,7 @@ impl DocumentFormat {
         all.insert("version".to_owned(), json!(self.version));
         match document {
             Value::Object(fields) => {
-                all.extend(fields.into_iter().filter(|(key, _)| key != "format" && key != "version"))
+                all.extend(fields.into_iter().filter(|(key, _)| key != "format" && key != "version"));
             }
             other => drop(all.insert("content".to_owned(), other)),
         }

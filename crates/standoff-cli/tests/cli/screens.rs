@@ -44,7 +44,7 @@ fn people(groups: usize) -> String {
     let mut text = "age,region,pay\n".to_owned();
     for i in 0..groups * 24 {
         let (group, age) = (i % groups, 20 + (7 * i) % 45);
-        let pay = if (i / groups + group) % 3 == 0 { "high" } else { "low" };
+        let pay = if (i / groups + group).is_multiple_of(3) { "high" } else { "low" };
         let _ = writeln!(text, "{age},north-west {group:02},{pay}");
     }
     text
