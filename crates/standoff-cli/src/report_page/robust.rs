@@ -44,14 +44,12 @@ pub(super) fn paper(out: &mut String) {
 /// The figures of several trainings, a line each, or two where two things are measured.
 pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
     out.push_str("<div class=\"figures\">\n");
-    let line = |i: usize, name: String, points: Vec<(f64, f64)>| Line {
-        name,
-        points,
-        look: LineStyle::of(i),
-        ..Line::default()
-    };
     let each = |of: &dyn Fn(&RunRecord) -> Vec<(f64, f64)>| -> Vec<Line> {
-        tracks.iter().enumerate().map(|(i, (name, track))| line(i, (*name).to_owned(), of(track))).collect()
+        let line = |(i, (name, track)): (usize, &(&str, &RunRecord))| {
+            let (name, points) = ((*name).to_owned(), of(track));
+            Line { name, points, look: LineStyle::of(i), ..Line::default() }
+        };
+        tracks.iter().enumerate().map(line).collect()
     };
     let epoch = |m: &Measurement| m.epoch.unwrap_or(f64::NAN);
     let draw = |out: &mut String, title: &str, axes: (Axis, Axis), lines: Vec<Line>, caption: &str| {
