@@ -68,10 +68,9 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
     );
     let lines = each(&|t| t.points(|m| (epoch(m), m.value)));
     draw(out, "value of the game", (x(), Axis::log("value")), lines, "f on fixed training images, the attack frozen.");
-    let percent = Share::percent;
-    let lines = each(&|t| t.points(|m| (epoch(m), percent(m.natural))));
+    let lines = each(&|t| t.points(|m| (epoch(m), Share::percent(m.natural))));
     draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, without an attack.");
-    let lines = each(&|t| t.points(|m| (epoch(m), percent(m.standing))));
+    let lines = each(&|t| t.points(|m| (epoch(m), Share::percent(m.standing))));
     draw(
         out,
         "training images that resist the attack",
