@@ -132,16 +132,7 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
         PointFile::refuse_shared_stdin(&args.game, path)?;
         loaded.start = PointFile::read(path)?.point(&loaded.layout)?;
     }
-    if let Some(path) = &args.proof_file {
-        if loaded.files.is_none() {
-            bail!(
-                "{} has gradients as computed, without bounds of their errors: only a game file can have a proof file",
-                args.game
-            );
-        }
-        args.game.refuse_overwriting(path, &loaded)?;
-        files::writable(path)?;
-    }
+    args.check_proof_file(&loaded)?;
     let constants = args.gathered_constants(&mut loaded)?;
     let mut settings = args.settings(constants)?;
     let mut method = settings.build(&loaded.game).map_err(with_options)?;
@@ -178,6 +169,21 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
 }
 
 impl SolveArgs {
+    /// Refuses a proof file for a game without rigorous bounds, or at a path that cannot be written.
+    fn check_proof_file(&self, loaded: &Loaded) -> Result<()> {
+        if let Some(path) = &self.proof_file {
+            if loaded.files.is_none() {
+                bail!(
+                    "{} has gradients as computed, without bounds of their errors: only a game file can have a proof file",
+                    self.game
+                );
+            }
+            self.game.refuse_overwriting(path, loaded)?;
+            files::writable(path)?;
+        }
+        Ok(())
+    }
+
     fn settings(&self, constants: Option<Constants>) -> Result<Settings> {
         let mode = match self.mode {
             ModeName::Certificate => Mode::Certificate,

@@ -44,14 +44,12 @@ pub(super) fn paper(out: &mut String) {
 /// The figures of several trainings, a line each, or two where two things are measured.
 pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
     out.push_str("<div class=\"figures\">\n");
-    let line = |i: usize, name: String, points: Vec<(f64, f64)>| Line {
-        name,
-        points,
-        look: LineStyle::of(i),
-        ..Line::default()
-    };
     let each = |of: &dyn Fn(&RunRecord) -> Vec<(f64, f64)>| -> Vec<Line> {
-        tracks.iter().enumerate().map(|(i, (name, track))| line(i, (*name).to_owned(), of(track))).collect()
+        let line = |(i, (name, track)): (usize, &(&str, &RunRecord))| {
+            let (name, points) = ((*name).to_owned(), of(track));
+            Line { name, points, look: LineStyle::of(i), ..Line::default() }
+        };
+        tracks.iter().enumerate().map(line).collect()
     };
     let epoch = |m: &Measurement| m.epoch.unwrap_or(f64::NAN);
     let draw = |out: &mut String, title: &str, axes: (Axis, Axis), lines: Vec<Line>, caption: &str| {
@@ -70,10 +68,9 @@ pub(super) fn figures(out: &mut String, tracks: &[(&str, &RunRecord)]) {
     );
     let lines = each(&|t| t.points(|m| (epoch(m), m.value)));
     draw(out, "value of the game", (x(), Axis::log("value")), lines, "f on fixed training images, the attack frozen.");
-    let percent = Share::percent;
-    let lines = each(&|t| t.points(|m| (epoch(m), percent(m.natural))));
+    let lines = each(&|t| t.points(|m| (epoch(m), Share::percent(m.natural))));
     draw(out, "natural accuracy", (x(), Axis::linear("percent")), lines, "All test images, without an attack.");
-    let lines = each(&|t| t.points(|m| (epoch(m), percent(m.standing))));
+    let lines = each(&|t| t.points(|m| (epoch(m), Share::percent(m.standing))));
     draw(
         out,
         "training images that resist the attack",
