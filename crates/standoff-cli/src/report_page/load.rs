@@ -114,8 +114,10 @@ impl LoadedRun {
 /// The file of a race; `None` for another file.
 fn race(path: &Path) -> Result<Option<RunKind>> {
     let text = files::text(path, "a race").ok();
-    let Some(value) = text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) else { return Ok(None) };
-    if value.get("lanes").is_none() {
+    let Some(mut value) = text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) else { return Ok(None) };
+    // Files of version 0.1 have the old name of the field.
+    document::use_new_name(&mut value, "trials", "lanes");
+    if value.get("trials").is_none() {
         return Ok(None);
     }
     let unusable = || format!("{} cannot be used", files::name(path));
