@@ -1,12 +1,11 @@
 //! One process per run folder: a second one is refused, with the name of the first, and the death of the first frees the folder.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::killed::{contents, differences};
-use crate::scratch::{Run, Scratch};
+use crate::scratch::{Run, Scratch, copy_folder};
 
 const PEOPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/people.csv");
 
@@ -54,19 +53,6 @@ fn a_second_process_is_refused_until_the_first_one_dies() {
     assert!(!scratch.path("run/.standoff.lock").exists() || cfg!(not(unix)));
 }
 
-/// Copies a folder with its folders.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("copied");
-        }
-    }
-}
-
 #[test]
 fn of_two_processes_that_resume_a_run_at_once_one_goes_on_and_nothing_is_mixed() {
     let scratch = Scratch::new();
@@ -81,7 +67,7 @@ fn of_two_processes_that_resume_a_run_at_once_one_goes_on_and_nothing_is_mixed()
     child.wait().expect("it ends");
     for trial in 0..5 {
         let out = format!("both-{trial}");
-        copy(&scratch.path("half"), &scratch.path(&out));
+        copy_folder(&scratch.path("half"), &scratch.path(&out));
         let resume = ["fair", "--resume", &out, "--save-every", "0", "--threads", "1"];
         let both = [start(&scratch, &resume), start(&scratch, &resume)];
         let ends = both.map(|child| Run::of(child.wait_with_output().expect("it ends")));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::killed::{contents, differences};
 use crate::predict::images;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, copy_folder};
 
 const PEOPLE: &str = include_str!("../../../../examples/people.csv");
 
@@ -129,19 +129,6 @@ fn flags_beside_resume_are_refused_unless_they_are_about_output_threads_or_time(
     scratch.run(&["fair", "--resume", "run", "--threads", "1", "--save-every", "5", "--json", "-q"]).exits(0);
 }
 
-/// Copies a folder of the fixtures into the scratch folder.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("copied");
-        }
-    }
-}
-
 #[test]
 fn runs_that_version_0_1_began_are_continued_to_the_same_bytes_and_reported() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs-0.1");
@@ -151,7 +138,7 @@ fn runs_that_version_0_1_began_are_continued_to_the_same_bytes_and_reported() {
         ["robust", "--data", "pictures", "--model", "logistic", "--batch", "2", "--epochs", "30", "--eps", "0.1"];
     let robust = [&robust[..], &["--steps", "2", "--method", "madry", "--measure-every", "10", "--ramp", "3"]].concat();
     for (kind, args) in [("fair", &SHORT[..]), ("robust", &robust)] {
-        copy(&fixtures.join(kind), &scratch.path(kind));
+        copy_folder(&fixtures.join(kind), &scratch.path(kind));
         scratch.run(&["report", kind, "--out", "page.html"]).exits(0);
         let run = scratch.run(&[kind, "--resume", kind]).exits(0);
         assert!(run.stderr.contains("begun by version 0.1"), "{}", run.stderr);
