@@ -70,12 +70,14 @@ pub enum Error {
         problem: String,
     },
     /// No method has this name.
-    #[error("unknown method `{name}`{}", hint(.nearest))]
+    #[error("unknown method `{name}`{}; there are {}", hint(.nearest), .known)]
     UnknownMethod {
         /// The given name.
         name: String,
         /// The closest known name.
         nearest: Option<String>,
+        /// The names of all methods.
+        known: String,
     },
     /// The method has no parameter of this name.
     #[error("method `{method}` has no parameter `{name}`; it has: {known}")]

@@ -12,15 +12,14 @@ use std::sync::OnceLock;
 pub enum Level {
     /// The baseline of the architecture: SSE2 on x86-64, NEON on aarch64.
     Portable,
+    /// The baseline, with the loops over pairs of vectors that AVX-512 uses: the same bits as `Portable`. Never chosen by itself; it
+    /// tests those loops on machines without AVX-512.
+    PortablePairs,
     /// AVX2 with FMA.
     Avx2,
     /// AVX-512 F, BW, DQ and VL, in addition to AVX2 and FMA.
     Avx512,
 }
-
-/// The widest level that code is compiled for. To raise it, add `avx512` to [`Dispatch`] and its call to
-/// [`Isa::dispatch`].
-const WIDEST: Level = Level::Avx2;
 
 impl Level {
     /// The level of this machine; detected once.
@@ -39,6 +38,7 @@ impl Level {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("popcnt")
         {
             Self::Avx512
         } else {
@@ -55,13 +55,14 @@ impl Level {
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::PortablePairs => "portable-pairs",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
         }
     }
 }
 
-/// A level that this machine supports and that code is compiled for. The field is private, so a value proves that the
+/// A level that this machine supports. The field is private, so a value proves that the
 /// machine was checked.
 ///
 /// ```
@@ -79,23 +80,39 @@ impl Isa {
     /// The level that every machine supports.
     pub const PORTABLE: Self = Self(Level::Portable);
 
-    /// The best level that this machine supports and that code is compiled for.
+    /// The best level that this machine supports.
     #[inline]
     pub fn detect() -> Self {
-        let machine = Level::of_machine();
-        Self(if machine < WIDEST { machine } else { WIDEST })
+        Self(Level::of_machine())
     }
 
-    /// The level with this name, if this machine supports it: `portable`, `avx2`, or `auto` (or an empty name) for the
-    /// best.
+    /// The level with this name, if this machine supports it: `portable`, `portable-pairs`, `avx2`, `avx512`, or `auto` (or an
+    /// empty name) for the best.
     pub fn named(name: &str) -> Result<Self, Error> {
-        match name {
-            "auto" | "" => Ok(Self::detect()),
-            "portable" => Ok(Self::PORTABLE),
-            "avx2" if Self::detect().0 >= Level::Avx2 => Ok(Self(Level::Avx2)),
-            "avx2" => Err(Error::Isa("STANDOFF_ISA=avx2, but this machine lacks AVX2 or FMA; use portable".into())),
-            other => Err(Error::Isa(format!("STANDOFF_ISA={other} is unknown; use auto, avx2 or portable"))),
-        }
+        let level = match name {
+            "auto" | "" => return Ok(Self::detect()),
+            "portable" => Level::Portable,
+            "portable-pairs" => Level::PortablePairs,
+            "avx2" => Level::Avx2,
+            "avx512" => Level::Avx512,
+            other => {
+                let known = "auto, avx512, avx2, portable or portable-pairs";
+                return Err(Error::Isa(format!("STANDOFF_ISA={other} is unknown; use {known}")));
+            }
+        };
+        Self::all().find(|isa| isa.0 == level).ok_or_else(|| {
+            let (lacks, instead) = match level {
+                Level::Avx512 => ("AVX-512 F, BW, DQ or VL", "avx2 or portable"),
+                _ => ("AVX2 or FMA", "portable"),
+            };
+            Error::Isa(format!("STANDOFF_ISA={name}, but this machine lacks {lacks}; use {instead}"))
+        })
+    }
+
+    /// Every level that this machine supports, from the smallest to the largest.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let levels = [Level::Portable, Level::PortablePairs, Level::Avx2, Level::Avx512];
+        levels.into_iter().filter(|&level| level <= Level::PortablePairs || level <= Self::detect().0).map(Self)
     }
 
     /// The level.
@@ -113,9 +130,13 @@ impl Isa {
     pub fn dispatch<D: Dispatch>(self, work: D) -> D::Output {
         match self.0 {
             Level::Portable => portable(work),
+            Level::PortablePairs => portable_pairs(work),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this value exists only if the machine has AVX2 and FMA.
-            Level::Avx2 | Level::Avx512 => unsafe { avx2(work) },
+            Level::Avx2 => unsafe { avx2(work) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this value exists only if the machine has all that `avx512` enables.
+            Level::Avx512 => unsafe { avx512(work) },
             #[cfg(not(target_arch = "x86_64"))]
             Level::Avx2 | Level::Avx512 => portable(work),
         }
@@ -134,9 +155,29 @@ pub trait Dispatch {
     /// # Safety
     /// The machine has AVX2 and FMA.
     unsafe fn avx2(self) -> Self::Output;
+    /// The version for every machine with loops over pairs of vectors.
+    #[inline(always)]
+    fn portable_pairs(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.portable()
+    }
+    /// The version for AVX-512; by default that for AVX2, compiled with wider registers.
+    ///
+    /// # Safety
+    /// The machine has AVX2, FMA, and AVX-512 F, BW, DQ and VL.
+    #[inline(always)]
+    unsafe fn avx512(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.avx2() }
+    }
 }
 
-// Neither is inlined: next to other loops the compiler does not keep the lanes in registers.
+// None is inlined: next to other loops the compiler does not keep the lanes in registers.
 #[inline(never)]
 fn portable<D: Dispatch>(work: D) -> D::Output {
     work.portable()
@@ -150,6 +191,21 @@ fn portable<D: Dispatch>(work: D) -> D::Output {
 unsafe fn avx2<D: Dispatch>(work: D) -> D::Output {
     // SAFETY: guaranteed by the caller.
     unsafe { work.avx2() }
+}
+
+#[inline(never)]
+fn portable_pairs<D: Dispatch>(work: D) -> D::Output {
+    work.portable_pairs()
+}
+
+/// # Safety
+/// The machine has AVX2, FMA, and AVX-512 F, BW, DQ and VL.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,fma,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn avx512<D: Dispatch>(work: D) -> D::Output {
+    // SAFETY: guaranteed by the caller.
+    unsafe { work.avx512() }
 }
 
 /// A loop over vectors, written once for all levels. `run` must be `#[inline(always)]`.
@@ -237,9 +293,13 @@ mod tests {
     #[test]
     fn levels_are_ordered_and_no_level_without_code_is_chosen() {
         assert!(Level::Portable < Level::Avx2 && Level::Avx2 < Level::Avx512);
-        assert!(Isa::detect().level() <= Level::of_machine());
-        assert!(Isa::detect().level() <= WIDEST);
-        assert!(Isa::named("avx512").is_err());
+        assert_eq!(Isa::detect().level(), Level::of_machine());
+        assert_eq!(Isa::named("avx512").is_ok(), Level::of_machine() == Level::Avx512);
+        assert_eq!(Isa::named("avx2").is_ok(), Level::of_machine() >= Level::Avx2);
+        assert!(Isa::all().any(|isa| isa == Isa::detect()));
+        for isa in Isa::all() {
+            assert_eq!(Isa::named(isa.name()).unwrap(), isa);
+        }
         assert_eq!(Isa::named("").unwrap(), Isa::detect());
     }
 }

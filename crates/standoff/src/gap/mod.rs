@@ -2,8 +2,9 @@
 //!
 //! `X = max { -<g, s> : x + s in C, ||s|| <= radius }` with `g = grad_x f`; Y is the same with `g = -grad_y f`.
 //!
-//! Both bounds are proofs. The lower bound is the gain of a step that was found. The upper bound follows from any
-//! vector `n`: `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`.
+//! The upper bound is the proof, and every claim rests on it alone. It follows from any vector `n`:
+//! `X <= radius ||g + n|| + sup { <n, z - x> : z in C }`, because `-<g, s> = -<g + n, s> + <n, s>`. The lower bound is the gain of
+//! a step that was found, as computed: rounding can put it a few units of the last place above the true gain.
 
 mod bracket;
 #[cfg(feature = "polyhedron")]

@@ -61,6 +61,7 @@ impl MethodInfo {
         METHODS.iter().find(|m| m.name == name).ok_or_else(|| Error::UnknownMethod {
             name: name.to_owned(),
             nearest: nearest(name, METHODS.iter().map(|m| m.name)).map(str::to_owned),
+            known: METHODS.iter().map(|m| m.name).collect::<Vec<_>>().join(", "),
         })
     }
 
