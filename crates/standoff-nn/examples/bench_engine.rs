@@ -3,18 +3,18 @@
 
 use safetensors::SafeTensors;
 use standoff::Set;
+use standoff_nn::engine::Draw;
 use standoff_nn::model::weights::{Metadata, Tensor, encode};
-use standoff_nn::{Ask, Batch, Engine, Loss, Model, Outcome, Samples, Shape, StepKind, Steps, Weights};
+use standoff_nn::{Ask, Batch, Engine, Isa, Loss, Model, Outcome, Samples, Shape, StepKind, Steps, Weights};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// The result of a check: vectors by name.
 type Found = Vec<(&'static str, Vec<f32>)>;
 
 const THREADS: usize = 2;
-const PIXELS: usize = 784;
 /// Adam steps per run, and images of each group per step.
 const STEPS: usize = 30;
 const OF_GROUP: usize = 200;
@@ -26,6 +26,7 @@ struct Attack {
     iterations: usize,
 }
 const ROBUST: Attack = Attack { radius: 0.4, step: 0.1, iterations: 11 };
+const GENERAL: Attack = Attack { radius: 8.0 / 255.0, step: 2.0 / 255.0, iterations: 10 };
 const PGD: Attack = Attack { radius: 0.3, step: 0.01, iterations: 40 };
 
 /// A network, its data, and the buffers of its passes.
@@ -49,10 +50,16 @@ impl Work {
             "robust-same" | "robust-step" => ("lenet", "robust"),
             "pgd40" => ("lenet", "pgd"),
             "logistic-pass" => ("logistic", "fair"),
+            _ if job.starts_with("resnet8-") => ("resnet8", "colour"),
+            _ if job.starts_with("cnn7-") => ("cnn7", "colour"),
+            _ if job.starts_with("dm-large-") => ("dm-large", "digits"),
             _ => return Err(format!("unknown job {job}").into()),
         };
         let model_file = folder.join(format!("{model}.safetensors"));
-        let model = Model::preset(model, Shape::new(1, 28, 28), 10)?;
+        let model = match std::fs::read_to_string(folder.join(format!("{model}.toml"))) {
+            Ok(text) => Model::from_toml(&text)?,
+            Err(_) => Model::preset(model, Shape::new(1, 28, 28), 10)?,
+        };
         let start = Weights::load_for(&model, &model_file)?.parameters;
         let mut engine = Engine::new(&model, THREADS)?;
         engine.set_weights(&start)?;
@@ -151,11 +158,12 @@ impl Work {
         };
         let Attack { radius: eps, step: size, iterations: count } = *attack;
         let steps = Steps { kind: StepKind::Sign, size, count, eps, clip: Some((0.0, 1.0)) };
-        let pixels = |row: u32| row as usize * PIXELS..(row as usize + 1) * PIXELS;
+        let width = self.engine.model().input().size();
+        let pixels = |row: u32| row as usize * width..(row as usize + 1) * width;
         self.gathered.clear();
         rows.iter().for_each(|&row| self.gathered.extend_from_slice(&self.clean[pixels(row)]));
         self.engine.ascend(&batch, loss, &steps, &mut self.gathered)?;
-        for (&row, moved) in rows.iter().zip(self.gathered.chunks_exact(PIXELS)) {
+        for (&row, moved) in rows.iter().zip(self.gathered.chunks_exact(width)) {
             self.moved[pixels(row)].copy_from_slice(moved);
         }
         Ok(())
@@ -167,6 +175,20 @@ impl Work {
         let ends = [rows.len()];
         let batch = Batch { samples, labels: &self.labels, rows: Some(rows), ends: &ends, weights: None };
         Ok(self.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.out)?)
+    }
+
+    /// The pass of a training step, with the statistics of the batch.
+    fn trained_pass(&mut self) -> Result<()> {
+        let (samples, ends) = (Samples::Floats(&self.moved), [self.labels.len()]);
+        let batch = Batch { samples, labels: &self.labels, rows: None, ends: &ends, weights: None };
+        Ok(self.engine.train(&batch, Loss::CrossEntropy, (Ask::Gradients, Draw::default()), &mut self.out)?)
+    }
+
+    /// The gradient in the weights of the first convolution.
+    fn first_gradient(&self, name: &'static str) -> Result<Found> {
+        let views = self.engine.model().views();
+        let first = views.iter().find(|view| view.name == "conv1.weight").ok_or("no conv1")?;
+        Ok(vec![(name, self.out.gradients[0][first.range.clone()].to_vec())])
     }
 
     /// The training pass after an attack: over all images, or the losses of all and the gradient of the largest of each ten.
@@ -205,6 +227,10 @@ impl Work {
                 self.attack(&PGD, &self.all())?;
                 self.moved_pass(&self.all(), Ask::Values)?;
             }
+            _ if job.ends_with("-forward") => self.moved_pass(&self.all(), Ask::Values)?,
+            _ if job.ends_with("-gradient") => self.moved_pass(&self.all(), Ask::Gradients)?,
+            _ if job.ends_with("-train") => self.trained_pass()?,
+            _ if job.ends_with("-pgd10") => self.attack(&GENERAL, &self.all())?,
             _ => self.whole_pass()?,
         }
         Ok(None)
@@ -230,6 +256,22 @@ impl Work {
                 self.attack(&Attack { iterations: 3, ..PGD }, &all)?;
                 Ok(vec![("attacked images", self.moved.clone())])
             }
+            _ if job.ends_with("-forward") => {
+                self.moved_pass(&all, Ask::Values)?;
+                Ok(vec![("logits", self.out.logits.clone())])
+            }
+            _ if job.ends_with("-gradient") => {
+                self.moved_pass(&all, Ask::Gradients)?;
+                self.first_gradient("gradient")
+            }
+            _ if job.ends_with("-train") => {
+                self.trained_pass()?;
+                self.first_gradient("training gradient")
+            }
+            _ if job.ends_with("-pgd10") => {
+                self.attack(&Attack { iterations: 3, ..GENERAL }, &all)?;
+                Ok(vec![("attacked images", self.moved.clone())])
+            }
             _ => {
                 self.whole_pass()?;
                 let losses = self.out.group_losses.iter().map(|&l| l as f32).collect();
@@ -241,15 +283,24 @@ impl Work {
     }
 }
 
+/// The version, the level of this process, and the peak of one thread with each level of the machine.
+fn about() -> Result<String> {
+    let (version, model) = (env!("CARGO_PKG_VERSION"), Model::preset("logistic", Shape::new(1, 28, 28), 10)?);
+    let own = Engine::new(&model, THREADS)?.isa().name();
+    let mut peaks = Vec::new();
+    for isa in Isa::all() {
+        let peak = Engine::with_isa(&model, 1, isa)?.peak(Duration::from_millis(100));
+        peaks.push(format!(r#""{}": {:.1}"#, isa.name(), peak / 1e9));
+    }
+    let peaks = peaks.join(", ");
+    Ok(format!(
+        r#"{{"name": "standoff", "version": "{version}", "threads": {THREADS}, "isa": "{own}", "peaks": {{{peaks}}}}}"#
+    ))
+}
+
 fn answer(folder: &Path, work: &mut Option<(String, Work)>, words: &[&str]) -> Result<String> {
     let job = match words {
-        ["about"] => {
-            let engine = Engine::new(&Model::preset("logistic", Shape::new(1, 28, 28), 10)?, THREADS)?;
-            let (version, isa) = (env!("CARGO_PKG_VERSION"), engine.isa().name());
-            return Ok(format!(
-                r#"{{"name": "standoff", "version": "{version}", "threads": {THREADS}, "isa": "{isa}"}}"#
-            ));
-        }
+        ["about"] => return about(),
         ["memory"] => return Ok(format!(r#"{{"peak_mb": {}}}"#, peak_megabytes()?)),
         ["variants", _] => return Ok(r#"{"variants": ["all"]}"#.into()),
         ["check", job] | ["time", job, _, _] => *job,

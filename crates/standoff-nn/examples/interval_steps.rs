@@ -1,6 +1,9 @@
 //! Interval-bound training of `lenet` on the bundled MNIST, to compare schedules:
 //! `cargo run --release -p standoff-nn --example interval_steps -- epochs=20 warm=1 ramp=10 rate=0.001 batch=100 out=ibp.safetensors`.
 //! One line per epoch: seconds, accuracy and certified share of the first test images; then proofs on all 10,000.
+//!
+//! `model=models/dm-small.toml biases=interval slope=0.01` trains another network, `crown=1 crown_end=0` mixes margins by backward relaxation in.
+//! `held=5000` holds out training images and measures on them; then no test image is read.
 #![allow(clippy::print_stdout)]
 
 use standoff::methods::{Reply, Train};
@@ -39,16 +42,22 @@ fn images(name: &str) -> Result<ImageSet> {
 fn main() -> Result<()> {
     let given = std::env::args().skip(1).filter_map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())));
     let given = Arguments(given.collect());
-    let model = Model::preset("lenet", Shape::new(1, 28, 28), 10)?;
-    let limit = given.number("images", 60_000.0)? as usize;
-    let train = Arc::new(Dataset::images(&images("train")?, 255.0)?.first(limit)?);
-    let test = images("t10k")?;
+    let model = match given.0.get("model") {
+        Some(file) => Model::from_toml(&std::fs::read_to_string(file)?)?,
+        None => Model::preset("lenet", Shape::new(1, 28, 28), 10)?,
+    };
+    let (train, test) = match given.number("held", 0.0)? as usize {
+        0 => (images("train")?, images("t10k")?),
+        held => images("train")?.hold_out(held),
+    };
+    let limit = given.number("images", train.labels.len() as f64)? as usize;
+    let train = Arc::new(Dataset::images(&train, 255.0)?.first(limit)?);
     let judged = Arc::new(Dataset::images(&test, 255.0)?.first(2_000)?);
     let (threads, seed) = (given.number("threads", 2.0)? as usize, given.number("seed", 1.0)? as u64);
     let size = given.number("batch", 100.0)? as usize;
     let epoch = (train.len() / size) as u64;
     let steps = |name: &str, default: f64| -> Result<u64> { Ok((given.number(name, default)? * epoch as f64) as u64) };
-    let ramp = Ramp { start: steps("warm", 1.0)?, steps: steps("ramp", 10.0)? };
+    let ramp = Ramp { start: steps("warm", 1.0)?, steps: steps("ramp", 10.0)?, ..Ramp::NONE };
     let total = steps("epochs", 20.0)?;
     let rate = given.number("rate", 1e-3)?;
     // The last epochs (a share of `slow`) run at a tenth of the rate, and the last third of them at a hundredth.
@@ -57,11 +66,14 @@ fn main() -> Result<()> {
     let order = Order::Shuffled(seed);
     let eps = given.number("eps", 0.4)? as f32;
     let kappa = given.number("kappa", 0.5)?;
-    let options = IntervalOptions { kappa, ..IntervalOptions::image(eps, ramp, Batching::Size { size, order }) };
+    let crown = (given.number("crown", 0.0)?, given.number("crown_end", 0.0)?);
+    let slope = given.number("slope", 0.0)? as f32;
+    let options =
+        IntervalOptions { kappa, crown, slope, ..IntervalOptions::image(eps, ramp, Batching::Size { size, order }) };
     let at = given.number("at", 0.3)? as f32;
     let judging = IntervalOptions::image(at, Ramp::NONE, Batching::Whole);
     let mut judge = IntervalGame::new(&model, judged, &judging, threads)?;
-    let mut start = model.initialise(Biases::Zero, seed);
+    let mut start = model.initialise(Biases::named(given.0.get("biases").map_or("zero", String::as_str))?, seed);
     for (view, gain) in model.views().iter().step_by(2).zip(["g1", "g2", "g3", "g4"]) {
         let gain = given.number(gain, 1.0)? as f32;
         start[view.range.clone()].iter_mut().for_each(|w| *w *= gain);
@@ -102,7 +114,7 @@ fn main() -> Result<()> {
     for &eps in proven {
         let begun = Instant::now();
         let proof = certify(&engine, &pixels, &labels, Region::image(eps))?;
-        println!("proven at {eps}: {} of 10,000 in {:.1} s", proof.count(), begun.elapsed().as_secs_f64());
+        println!("proven at {eps}: {} of {} in {:.1} s", proof.count(), labels.len(), begun.elapsed().as_secs_f64());
     }
     let attacked = given.number("attack", 0.0)? as usize;
     if attacked > 0 {

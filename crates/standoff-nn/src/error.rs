@@ -28,6 +28,12 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// An ONNX file that cannot be used.
+    #[error("ONNX: {0}")]
+    Onnx(String),
+    /// A VNN-LIB property that cannot be used.
+    #[error("VNN-LIB: {0}")]
+    Property(String),
     /// Arguments that do not fit together.
     #[error("{0}")]
     Mismatch(String),

@@ -28,13 +28,53 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_if(path, limit, |_| Ok(()))
 }
 
-/// The bytes of a safetensors file. A large file without a safetensors header is not read.
+/// The bytes of a file, decompressed if it is gzip: at most `limit` bytes before and after.
+pub fn read_plain_or_gzip(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let bytes = read(path, limit)?;
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    let mut out = Vec::new();
+    flate2::read::MultiGzDecoder::new(&bytes[..]).take(limit + 1).read_to_end(&mut out)?;
+    if out.len() as u64 > limit {
+        return Err(io::Error::other(format!("holds more than {limit} bytes when decompressed")));
+    }
+    Ok(out)
+}
+
+/// The bytes of a safetensors or ONNX file. A large file that begins like neither is not read, and pickles are refused.
 pub fn read_tensors(path: &Path) -> io::Result<Vec<u8>> {
-    read_if(path, MAX_DATA, |head| {
+    let bytes = read_if(path, MAX_DATA, |head| {
+        no_pickle(head)?;
         let length = head.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let plausible = (2..=MAX_HEADER).contains(&length) && head.get(8) == Some(&b'{');
-        if plausible { Ok(()) } else { Err("is no safetensors file: it does not begin with a header".to_owned()) }
-    })
+        if plausible || is_onnx(head) {
+            Ok(())
+        } else {
+            Err("is no safetensors file, and no ONNX file: it does not begin with a header".to_owned())
+        }
+    })?;
+    no_pickle(&bytes).map_err(refusal)?;
+    Ok(bytes)
+}
+
+/// True for what begins like an ONNX file: its version, and the name of the program that wrote it or the graph.
+pub fn is_onnx(head: &[u8]) -> bool {
+    matches!(head, [0x08, 1..=0x7f, 0x12 | 0x1a | 0x22 | 0x2a | 0x32 | 0x3a | 0x42, ..]) && head.get(8) != Some(&b'{')
+}
+
+/// True for what PyTorch saves: a pickle, plain or in an archive. A header of safetensors may have a length that begins like a pickle.
+pub fn is_pickle(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || (head.starts_with(&[0x80, 2]) && head.get(8) != Some(&b'{'))
+}
+
+fn no_pickle(head: &[u8]) -> Result<(), String> {
+    if !is_pickle(head) {
+        return Ok(());
+    }
+    Err("is a pickle of PyTorch, which could run any code, so it is not opened; save it as safetensors:\n  \
+         from safetensors.torch import save_file\n  save_file(model.state_dict(), \"model.safetensors\")"
+        .to_owned())
 }
 
 /// The bytes of a file of numbers, `.npy` or text. A large file that is neither is not read.
@@ -160,10 +200,22 @@ mod tests {
         file.set_len(2 << 40).unwrap();
         assert_eq!(read(&path, MAX_DATA).unwrap_err().to_string(), "is larger than 4096 MB");
         file.set_len(3 << 30).unwrap();
-        assert!(read_tensors(&path).unwrap_err().to_string().contains("no safetensors file"));
+        assert!(read_tensors(&path).unwrap_err().to_string().contains("is no safetensors file, and no ONNX file"));
         assert!(read_numbers(&path).unwrap_err().to_string().contains("neither a .npy file nor text"));
         assert!(open_numbers(&path).is_err_and(|error| error.to_string().contains("neither a .npy file nor text")));
         fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_pickle_is_refused_with_advice() {
+        let path = scratch("pickle");
+        for bytes in [&b"PK\x03\x04rest"[..], &[0x80, 2, 0x63], &[&b"PK\x03\x04"[..], &vec![0; 1 << 17]].concat()] {
+            fs::write(&path, bytes).unwrap();
+            let text = read_tensors(&path).unwrap_err().to_string();
+            assert!(text.contains("is a pickle of PyTorch") && text.contains("save_file(model.state_dict()"), "{text}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(!is_pickle(&[&640_u64.to_le_bytes()[..], b"{}"].concat()), "a header of 640 bytes");
     }
 
     #[test]

@@ -13,12 +13,13 @@ pub mod input;
 mod kernels;
 pub mod model;
 pub mod reference;
+pub mod verify;
 
 pub use engine::{Ask, Batch, Bounds, Engine, Loss, Outcome, Region, Samples, StageTime, StepKind, Steps};
 pub use error::Error;
-pub use games::{GameLosses, NetworkGame, Ramp, StepInput, WeightSets, fair, interval, robust};
+pub use games::{GameLosses, NetworkGame, Ramp, StepInput, WeightSets, fair, interval, linear, robust};
 pub use kernels::Isa;
-pub use model::{Biases, Builder, Layer, Model, Shape, View, Weights};
+pub use model::{Biases, Builder, ChannelStats, Conv2d, Layer, Model, Pool2d, PoolKind, Shape, View, Weights};
 
 /// The page on the engine, whose example is tried like any other.
 #[cfg(doctest)]

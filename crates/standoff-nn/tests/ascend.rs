@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Stream, models, weights};
+use common::{Stream, all_models, models, weights};
 use standoff_nn::{Ask, Batch, Engine, Isa, Loss, Model, Outcome, Samples, StepKind, Steps};
 
 struct Case {
@@ -63,9 +63,9 @@ fn written_out(engine: &Engine, batch: &Batch<'_>, loss: Loss<'_>, steps: &Steps
 #[test]
 fn an_ascent_has_the_bits_of_the_loop_over_passes_on_any_number_of_threads() {
     let mut stream = Stream::new(8);
-    let isas: Vec<Isa> = ["portable", "avx2"].iter().filter_map(|name| Isa::named(name).ok()).collect();
+    let isas: Vec<Isa> = Isa::all().collect();
     let mut cases = 0;
-    for (m, model) in models().iter().enumerate().filter(|(_, model)| model.input().size() <= 784) {
+    for (m, model) in all_models().iter().enumerate().filter(|(_, model)| model.input().size() <= 784) {
         let params = weights(model, &mut stream);
         for (k, n) in [1, 9, 70, 131].into_iter().enumerate() {
             let case = Case::new(model, n, &mut stream);

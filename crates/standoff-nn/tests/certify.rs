@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Stream, model, models, weights};
+use common::{Stream, all_models, model, models, weights};
 use standoff_nn::Layer::{Dense, Flatten, Relu};
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::reference::interval::{self, Interval};
@@ -11,7 +11,7 @@ use standoff_nn::{Ask, Batch, Engine, Isa, Loss, Model, Outcome, Region, Samples
 const EACH: usize = 11;
 
 fn isas() -> Vec<Isa> {
-    ["portable", "avx2"].iter().filter_map(|name| Isa::named(name).ok()).collect()
+    Isa::all().collect()
 }
 
 /// Inputs from 0 to 1.
@@ -94,7 +94,7 @@ fn attack(engine: &Engine, case: (&[f32], &[u16]), region: Region, stream: &mut 
 fn no_point_of_the_ball_breaks_a_proof() {
     let mut stream = Stream::new(41);
     let mut certified = 0;
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let mut engine = Engine::new(model, 1).expect("engine");
         for (scale, region) in [
             (1.0, Region::image(0.0)),
@@ -174,7 +174,7 @@ fn wide(v: &[f32]) -> Vec<f64> {
 #[test]
 fn proven_margins_are_the_references_and_a_little_for_rounding() {
     let mut stream = Stream::new(43);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         let mut engine = Engine::new(model, 1).expect("engine");
         engine.set_weights(&params).expect("finite");
@@ -202,7 +202,7 @@ fn proven_margins_are_the_references_and_a_little_for_rounding() {
 #[test]
 fn a_wider_region_proves_less_and_a_point_proves_its_prediction() {
     let mut stream = Stream::new(44);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let mut engine = Engine::new(model, 1).expect("engine");
         engine.set_weights(&weights(model, &mut stream)).expect("finite");
         let images = images(model, EACH, &mut stream);

@@ -8,7 +8,7 @@ use clarabel::solver::SupportedConeT::{ExponentialConeT, NonnegativeConeT};
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use standoff::{Point, Settings, solve};
 use standoff_nn::Model;
-use standoff_nn::data::{Batching, Dataset, ImageSet, Table};
+use standoff_nn::data::{Batching, Dataset, Groups, ImageSet, Table};
 use standoff_nn::fair::GroupGame;
 
 const IMAGES: usize = 200;
@@ -38,7 +38,14 @@ fn blocks() -> Table {
     }
     let labels: Vec<u16> = set.labels[..IMAGES].iter().map(|l| u16::from(*l)).collect();
     let names: Vec<String> = ["T-shirt/top", "Pullover", "Shirt"].map(str::to_owned).to_vec();
-    Table { features, width: FEATURES, groups: labels.clone(), labels, group_names: names.clone(), class_names: names }
+    Table {
+        features,
+        width: FEATURES,
+        groups: Groups::new(&labels, names.len()).expect("groups"),
+        labels,
+        group_names: names.clone(),
+        class_names: names,
+    }
 }
 
 /// The largest mean cross-entropy of a class, summed plainly in f64. `weights` is a row per class, then the biases.

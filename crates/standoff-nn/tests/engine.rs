@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Stream, apart, conv, model, models, plain, weights};
+use common::{Stream, all_models, apart, conv, model, models, plain, weights};
 use standoff_nn::Layer::{Dense, Flatten, MaxPool};
 use standoff_nn::{Ask, Batch, Engine, Error, Isa, Loss, Model, Outcome, Samples};
 
@@ -46,13 +46,13 @@ impl Case {
 }
 
 fn isas() -> Vec<Isa> {
-    ["portable", "avx2"].iter().filter_map(|name| Isa::named(name).ok()).collect()
+    Isa::all().collect()
 }
 
 #[test]
 fn losses_and_gradients_equal_the_reference_on_odd_shapes_and_batches() {
     let mut stream = Stream::new(1);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         for ends in [&[1][..], &[7], &[8], &[3, 20], &[17, 17, 34], &[40, 41, 130]] {
             let case = Case::new(model, ends, &mut stream);
@@ -91,7 +91,7 @@ fn losses_and_gradients_equal_the_reference_on_odd_shapes_and_batches() {
 #[test]
 fn every_loss_has_the_reference_input_gradient_and_weighted_parameter_gradient() {
     let mut stream = Stream::new(2);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         let case = Case::new(model, &[13, 19], &mut stream);
         let losses = [
@@ -244,7 +244,9 @@ fn arguments_that_do_not_belong_together_are_refused_with_both_numbers() {
     assert!(refused(good, Loss::Kl(&[0.5; 5]), &mut out, &engine).contains("5 probabilities, want 2 x 3"));
     let error = engine.set_weights(&[0.0; 4]).expect_err("refused");
     assert_eq!(error, Error::Mismatch("got 4 parameters, the model has 63".into()));
-    assert!(Isa::named("sse9").expect_err("unknown").to_string().contains("auto, avx2 or portable"));
+    assert!(
+        Isa::named("sse9").expect_err("unknown").to_string().contains("auto, avx512, avx2, portable or portable-pairs")
+    );
 }
 
 #[test]

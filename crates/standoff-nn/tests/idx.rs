@@ -5,8 +5,8 @@ use std::path::Path;
 
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
-use standoff_nn::Error;
 use standoff_nn::data::{ImageData, ImageSet};
+use standoff_nn::{Error, Shape};
 
 fn idx(sizes: &[u32], entries: &[u8]) -> Vec<u8> {
     let mut file = vec![0, 0, 8, sizes.len() as u8];
@@ -39,7 +39,7 @@ fn refusal(images: impl Read, labels: impl Read) -> String {
 fn plain_and_gzip_files_read_the_same() {
     let (images, labels) = pair();
     let plain = read(&*images, &*labels).expect("plain");
-    assert_eq!((plain.len(), plain.rows, plain.cols), (4, 2, 3));
+    assert_eq!((plain.len(), plain.shape.height, plain.shape.width), (4, 2, 3));
     assert_eq!(plain.image(1), [6, 7, 8, 9, 10, 11]);
     assert_eq!(plain.classes(), [2, 5, 7]);
     assert_eq!(read(&*gzip(&images), &*labels).expect("gzip images"), plain);
@@ -64,17 +64,17 @@ fn classes_are_selected_in_the_order_given_and_images_keep_theirs() {
     assert_eq!(data, "class 0 is in the test images but not in the training images");
     let both = ImageData::new(all.clone(), all.clone()).expect("a pair").select(&[5]).expect("one class");
     assert_eq!((both.train.labels, both.test.images), (vec![0], (18..24).collect()));
-    let flat = ImageSet { rows: 3, cols: 2, ..all.clone() };
+    let flat = ImageSet { shape: Shape::new(1, 3, 2), ..all.clone() };
     assert_eq!(
         ImageData::new(all, flat).expect_err("sizes").to_string(),
-        "the training images are 2 x 3, the test images 3 x 2"
+        "the training images are 2 x 3 pixels, the test images 3 x 2 pixels"
     );
 }
 
 #[test]
 fn a_share_of_every_class_is_held_out() {
     let labels: Vec<u8> = (0..90).map(|i| if i % 3 == 0 { 4 } else { 9 }).collect();
-    let set = ImageSet { images: (0..180).collect(), labels, rows: 1, cols: 2 };
+    let set = ImageSet { images: (0..180).collect(), labels, shape: Shape::new(1, 1, 2) };
     let (rest, held) = set.divide(0.2, 7);
     assert_eq!((held.counts()[4], held.counts()[9], rest.counts()[4], rest.counts()[9]), (6, 12, 24, 48));
     // Every image is in one part, with its own label, and the order is kept.
@@ -194,7 +194,7 @@ proptest! {
             file = gzip(&file);
         }
         let set = read(&*file, &*idx(&[n as u32], &labels)).expect("a set");
-        prop_assert_eq!((&set.images, &set.labels, set.rows, set.cols), (&pixels, &labels, rows, cols));
+        prop_assert_eq!((&set.images, &set.labels, set.shape.height, set.shape.width), (&pixels, &labels, rows, cols));
         // Selecting every class only renames.
         let classes = set.classes();
         let renamed = set.select(&classes).expect("every class");
@@ -215,7 +215,7 @@ fn the_bundled_datasets_are_what_they_say() {
     {
         let data = ImageData::new(open(folder, "train"), open(folder, "t10k")).expect("a pair");
         assert_eq!([data.train.len(), data.test.len()], sizes);
-        assert_eq!((data.train.rows, data.train.cols), (28, 28));
+        assert_eq!((data.train.shape.height, data.train.shape.width), (28, 28));
         assert_eq!(data.train.classes(), classes);
     }
     let three = open("fashion-tops", "t10k").select(&[0, 4, 6]).expect("three classes");

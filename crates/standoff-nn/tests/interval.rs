@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Stream, apart, model, models, weights};
+use common::{Stream, all_models, apart, model, models, weights};
 use standoff_nn::Layer::{Dense, Flatten};
 use standoff_nn::reference::interval::{self, Interval};
 use standoff_nn::{Ask, Batch, Bounds, Engine, Isa, Loss, Model, Outcome, Region, Samples, reference};
@@ -42,7 +42,7 @@ fn wide(v: &[f32]) -> Vec<f64> {
 }
 
 fn isas() -> Vec<Isa> {
-    ["portable", "avx2"].iter().filter_map(|name| Isa::named(name).ok()).collect()
+    Isa::all().collect()
 }
 
 fn region_of(x: &[f64], region: Region) -> Interval {
@@ -112,7 +112,7 @@ fn plain(model: &Model, params: &[f32], case: &Case, region: Region, weights: Op
 #[test]
 fn bounds_losses_and_gradients_equal_the_reference_on_odd_shapes_and_batches() {
     let mut stream = Stream::new(21);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         // Small enough that no tanh saturates: a derivative 1 - a^2 near 1e-6 has no correct digits in f32.
         let params: Vec<f32> = weights(model, &mut stream).iter().map(|w| 0.5 * w).collect();
         for (ends, region) in [
@@ -138,7 +138,9 @@ fn bounds_losses_and_gradients_equal_the_reference_on_odd_shapes_and_batches() {
                     for view in model.views() {
                         let (a, b) = (&got.gradients[g][view.range.clone()], &want.gradients[g][view.range.clone()]);
                         let off = apart(a, b, &want.gradients[g]);
-                        assert!(off < 1e-5, "{at}: group {g}, {}: {off:e}", view.name);
+                        // Deep graphs round more often.
+                        let fine = if m < models().len() { 1e-5 } else { 3e-5 };
+                        assert!(off < fine, "{at}: group {g}, {}: {off:e}", view.name);
                     }
                 }
             }
@@ -149,7 +151,7 @@ fn bounds_losses_and_gradients_equal_the_reference_on_odd_shapes_and_batches() {
 #[test]
 fn weighted_samples_and_input_gradients_equal_the_reference() {
     let mut stream = Stream::new(22);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         let case = Case::new(model, &[13, 19], &mut stream);
         let region = Region::image(0.03);
@@ -177,7 +179,7 @@ fn weighted_samples_and_input_gradients_equal_the_reference() {
 #[test]
 fn no_point_of_the_box_leaves_the_bounds() {
     let mut stream = Stream::new(23);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         let case = Case::new(model, &[9], &mut stream);
         let region = Region::image(0.1);
@@ -236,7 +238,7 @@ fn margins_are_tighter_than_differences_of_bounds() {
 #[test]
 fn a_region_of_one_point_gives_the_plain_logits_and_gradients() {
     let mut stream = Stream::new(25);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         let case = Case::new(model, &[5, 30], &mut stream);
         let mut engine = Engine::new(model, 1).expect("engine");
@@ -282,7 +284,7 @@ fn certificates_need_slack_and_are_counted_by_group() {
 #[test]
 fn the_slack_covers_the_rounding() {
     let mut stream = Stream::new(26);
-    for (m, model) in models().iter().enumerate() {
+    for (m, model) in all_models().iter().enumerate() {
         let params = weights(model, &mut stream);
         let case = Case::new(model, &[16], &mut stream);
         let region = Region::image(0.1);

@@ -6,12 +6,12 @@ use common::{Stream, conv, model, weights};
 use standoff::methods::{Reply, Train};
 use standoff::outer::{AdamOptions, Recipe, Schedule};
 use standoff::{Game, Need, Point, Training};
-use standoff_nn::Layer::{Dense, Flatten, MaxPool, Relu, Tanh};
+use standoff_nn::Layer::{self, Dense, Flatten, MaxPool, Relu, Tanh};
 use standoff_nn::attack::{LabelledImages, Protocol, Run, ensemble};
 use standoff_nn::certify::certify;
 use standoff_nn::data::{Batching, Dataset, Order};
-use standoff_nn::interval::{IntervalGame, IntervalOptions};
-use standoff_nn::{Ask, Batch, Bounds, Engine, Error, Loss, Model, Outcome, Ramp, Region, Samples, Shape};
+use standoff_nn::interval::{IntervalGame, IntervalOptions, set_mean_caps};
+use standoff_nn::{Ask, Batch, Biases, Bounds, Engine, Error, Loss, Model, Outcome, Ramp, Region, Samples, Shape};
 use std::sync::Arc;
 
 /// Small images of three kinds: bright at the top, in the middle, at the bottom; and noise.
@@ -53,7 +53,7 @@ fn a_step_mixes_both_losses_of_its_batch_with_the_eps_and_kappa_of_the_step() {
     let mut stream = Stream::new(51);
     let (model, data) = (small(), labelled(60, &mut stream));
     let x = weights(&model, &mut stream);
-    let ramp = Ramp { start: 3, steps: 8 };
+    let ramp = Ramp { start: 3, steps: 8, from: 0.0 };
     let batching = Batching::Size { size: 20, order: Order::AsIs };
     let options = IntervalOptions { kappa: 0.25, ..IntervalOptions::image(0.2, ramp, batching) };
     let mut game = IntervalGame::new(&model, data.clone(), &options, 1).expect("game");
@@ -78,6 +78,62 @@ fn a_step_mixes_both_losses_of_its_batch_with_the_eps_and_kappa_of_the_step() {
         assert_eq!((game.value(&[1.0]), game.grad_y(&[1.0], &mut slope)), (got, got));
         assert_eq!(slope[0], got as f32);
     }
+}
+
+#[test]
+fn crown_ibp_mixes_the_margins_with_the_share_of_the_step() {
+    let mut stream = Stream::new(56);
+    let chain = model((1, 9, 9), &[conv(2, 6), Relu, Flatten, Dense(12), Relu, Dense(3)]);
+    let data = labelled(40, &mut stream);
+    let x = weights(&chain, &mut stream);
+    let batching = Batching::Size { size: 20, order: Order::AsIs };
+    let image = IntervalOptions::image(0.2, Ramp { start: 2, steps: 8, from: 0.0 }, batching);
+    let options = IntervalOptions { crown: (1.0, 0.2), ..image };
+    let mut game = IntervalGame::new(&chain, data.clone(), &options, 1).expect("game");
+    let mut engine = Engine::new(&chain, 1).expect("engine");
+    engine.set_weights(&x).expect("finite");
+    let losses = |step: u64, (eps, kappa, beta): (f32, f64, f32)| {
+        let first = (step as usize % 2) * 20;
+        let rows: Vec<u32> = (first..first + 20).map(|row| row as u32).collect();
+        let (samples, labels) = (data.samples(), data.labels());
+        let batch = Batch { samples, labels, rows: Some(&rows), ends: &[20], weights: None };
+        let (mut natural, mut worst) = (Outcome::default(), Bounds::default());
+        engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut natural).expect("finite");
+        engine.relaxed_bounds(&batch, (Region::image(eps), beta), Ask::Gradients, &mut worst).expect("finite");
+        worst.mix(&natural, kappa as f32).expect("the same batch");
+        (worst.group_losses[0], worst.gradients[0].clone())
+    };
+    for (step, mixture) in
+        [(4, (0.05, 0.875, 0.8)), (6, (0.1, 0.75, 0.6)), (10, (0.2, 0.5, 0.2)), (90, (0.2, 0.5, 0.2))]
+    {
+        game.resample(step);
+        assert!((game.relaxed() - f64::from(mixture.2)).abs() < 1e-7, "step {step}");
+        let (value, gradient) = losses(step, mixture);
+        let mut out = vec![0.0; x.len()];
+        game.fix(&x, Need::Gradients);
+        let got = game.grad_x(&[1.0], &mut out);
+        assert!((got - value).abs() < 1e-6 * (1.0 + value), "step {step}: {got} against {value}");
+        for (a, b) in out.iter().zip(&gradient) {
+            assert!((a - b).abs() < 1e-6 * (1.0 + b.abs()), "step {step}");
+        }
+    }
+    // Intervals alone at the end: a step then is one of interval-bound training.
+    let intervals = |crown| {
+        let options = IntervalOptions { crown, ..image };
+        let mut game = IntervalGame::new(&chain, data.clone(), &options, 1).expect("game");
+        game.resample(10);
+        game.fix(&x, Need::Values);
+        game.value(&[1.0])
+    };
+    assert_eq!(intervals((1.0, 0.0)), intervals((0.0, 0.0)));
+    assert!(intervals((0.0, 1.0)) < intervals((0.0, 0.0)), "relaxation is tighter");
+    let refused = |model: &Model, crown| {
+        let options = IntervalOptions { crown, ..image };
+        IntervalGame::new(model, data.clone(), &options, 1).expect_err("must be refused").to_string()
+    };
+    assert!(refused(&chain, (1.5, 0.0)).contains("a share of crown is 1.5"));
+    assert!(refused(&chain, (1.0, f64::NAN)).contains("a share of crown is NaN"));
+    assert!(refused(&small(), (1.0, 0.0)).contains("layer 3 (maxpool(2)) has no linear relaxation"));
 }
 
 #[test]
@@ -118,7 +174,7 @@ fn measuring_is_on_all_its_images_at_the_end_of_the_ramp() {
 
 /// The parameters after some steps of training.
 fn trained(model: &Model, data: &Arc<Dataset>, steps: u64, threads: usize) -> Vec<f32> {
-    let ramp = Ramp { start: steps / 10, steps: steps / 2 };
+    let ramp = Ramp { start: steps / 10, steps: steps / 2, from: 0.0 };
     let options = IntervalOptions::image(0.25, ramp, SEEDED);
     let mut game = IntervalGame::new(model, data.clone(), &options, threads).expect("game");
     let recipe = Recipe::adam(AdamOptions::default(), Schedule::new(&[(steps, 0.005)]).expect("a schedule"));
@@ -216,4 +272,27 @@ fn invalid_options_are_refused_and_numbers_that_are_not_finite_are_reported() {
     let mut out = vec![0.0; x.len()];
     assert!(game.grad_x(&[1.0], &mut out).is_nan() && out.iter().all(|g| g.is_nan()));
     assert!(matches!(game.error(), Some(Error::NonFinite(_))) && game.measure(&x).is_err());
+}
+
+#[test]
+fn caps_become_the_mean_activation_without_caps() {
+    let model = model((1, 1, 2), &[Flatten, Dense(2), Layer::Ramp, Dense(2)]);
+    let mut x = model.initialise(Biases::Zero, 1);
+    let at = |name: &str| model.views().iter().find(|view| view.name == name).expect("a view").range.clone();
+    x[at("fc1.weight")].copy_from_slice(&[1.0, 0.0, 0.0, 1.0]);
+    let data = Dataset::floats(vec![1.0, 2.0, 3.0, -4.0, 9.0, 9.0], Shape::new(1, 1, 2), vec![0, 1, 0]).expect("data");
+    let before = x.clone();
+    set_mean_caps(&model, &mut x, &data, 2).expect("it fits");
+    let caps = at("ramp1.cap");
+    assert_eq!(x[caps.clone()], [2.0, 1.0]);
+    assert!((0..x.len()).filter(|i| !caps.contains(i)).all(|i| x[i].to_bits() == before[i].to_bits()));
+    assert!(set_mean_caps(&model, &mut x[1..], &data, 2).is_err());
+    // Thresholds of pixels keep their caps; a channel that is never positive keeps its cap too.
+    let front = common::model((1, 1, 2), &[conv(1, 2), Layer::Ramp, Flatten, Dense(1), Layer::Ramp, Dense(2)]);
+    let mut x = front.initialise(Biases::Interval, 1);
+    let fc = front.views().iter().find(|view| view.name == "fc1.weight").expect("a view").range.clone();
+    x[fc].fill(-1.0);
+    let before = x.clone();
+    set_mean_caps(&front, &mut x, &data, 3).expect("it fits");
+    assert_eq!(x, before);
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Stream, weights};
+use common::{Stream, layer_models, weights};
 use standoff_nn::reference::interval::{self, Interval};
 use standoff_nn::{Layer, Loss, Model, Shape, reference};
 
@@ -105,6 +105,104 @@ fn the_reference_bounds_have_the_gradients_of_their_values() {
             let hi = central(&input.hi, i, |hi| value(&params, &Interval { lo: input.lo.clone(), hi: hi.to_vec() }));
             close(lo, d.lo[i], &format!("lower end {i}"));
             close(hi, d.hi[i], &format!("upper end {i}"));
+        }
+    }
+}
+
+/// The parameters that training moves.
+fn trained(model: &Model) -> impl Iterator<Item = usize> {
+    model.views().iter().filter(|view| view.trained).flat_map(|view| view.range.clone())
+}
+
+#[test]
+fn every_layer_of_the_reference_has_the_gradients_of_its_values() {
+    for (number, model) in layer_models().iter().enumerate() {
+        let mut stream = Stream::new(30 + number as u64);
+        let params: Vec<f64> = weights(model, &mut stream).iter().map(|&v| f64::from(v)).collect();
+        let x: Vec<f64> = (0..model.input().size()).map(|_| f64::from(stream.signed())).collect();
+        let z = reference::forward(model, &params, &x);
+        let n = model.outputs();
+        let loss = |z: &[f64], dz: &mut [f64]| Loss::CrossEntropy.sample(dz, z, 1, 0);
+        let value =
+            |params: &[f64], x: &[f64]| loss(&reference::forward(model, params, x)[z.len() - 1], &mut vec![0.0; n]);
+        let mut dz = vec![0.0; n];
+        loss(&z[z.len() - 1], &mut dz);
+        let (grad, dx) = reference::backward(model, &params, &z, &dz);
+        for i in trained(model) {
+            let d = central(&params, i, |p| value(p, &x));
+            assert!(
+                (d - grad[i]).abs() < 1e-6 * (1.0 + d.abs()),
+                "model {number}, {}: {d}, {}",
+                model.entry(i),
+                grad[i]
+            );
+        }
+        for i in 0..x.len() {
+            let d = central(&x, i, |x| value(&params, x));
+            assert!((d - dx[i]).abs() < 1e-6 * (1.0 + d.abs()), "model {number}, input {i}: {d}, {}", dx[i]);
+        }
+    }
+}
+
+#[test]
+fn every_layer_of_the_reference_bounds_has_the_gradients_of_its_values() {
+    for (number, model) in layer_models().iter().enumerate() {
+        let mut stream = Stream::new(50 + number as u64);
+        let params: Vec<f64> = weights(model, &mut stream).iter().map(|&v| f64::from(v)).collect();
+        let x: Vec<f64> = (0..model.input().size()).map(|_| f64::from(stream.signed())).collect();
+        let input = Interval { lo: x.iter().map(|v| v - 0.03).collect(), hi: x.iter().map(|v| v + 0.03).collect() };
+        let value = |params: &[f64], input: &Interval, dm: &mut [f64]| {
+            let values = interval::forward(model, params, input);
+            Loss::CrossEntropy.sample(dm, &interval::margins(model, params, &values, 1), 1, 0)
+        };
+        let mut dm = vec![0.0; model.outputs()];
+        let mut none = dm.clone();
+        value(&params, &input, &mut dm);
+        let values = interval::forward(model, &params, &input);
+        let (grad, d) = interval::margins_backward(model, &params, &values, 1, &dm);
+        for i in trained(model) {
+            let c = central(&params, i, |p| value(p, &input, &mut none.clone()));
+            assert!(
+                (c - grad[i]).abs() < 1e-6 * (1.0 + c.abs()),
+                "model {number}, {}: {c}, {}",
+                model.entry(i),
+                grad[i]
+            );
+        }
+        for i in 0..x.len() {
+            let mut at = |lo: f64, hi: f64| {
+                let mut moved = input.clone();
+                moved.lo[i] += lo;
+                moved.hi[i] += hi;
+                value(&params, &moved, &mut none)
+            };
+            let h = 1e-6;
+            let (lo, hi) = ((at(h, 0.0) - at(-h, 0.0)) / (2.0 * h), (at(0.0, h) - at(0.0, -h)) / (2.0 * h));
+            assert!((lo - d.lo[i]).abs() < 1e-6 * (1.0 + lo.abs()), "model {number}, lower end {i}");
+            assert!((hi - d.hi[i]).abs() < 1e-6 * (1.0 + hi.abs()), "model {number}, upper end {i}");
+        }
+    }
+}
+
+#[test]
+fn the_reference_bounds_contain_sampled_points() {
+    for (number, model) in layer_models().iter().enumerate() {
+        let mut stream = Stream::new(70 + number as u64);
+        let params: Vec<f64> = weights(model, &mut stream).iter().map(|&v| f64::from(v)).collect();
+        let x: Vec<f64> = (0..model.input().size()).map(|_| f64::from(stream.signed())).collect();
+        let eps = 0.2;
+        let input = Interval { lo: x.iter().map(|v| v - eps).collect(), hi: x.iter().map(|v| v + eps).collect() };
+        let bounds = interval::forward(model, &params, &input);
+        for _ in 0..300 {
+            // Corners and points inside.
+            let corner = stream.below(2) == 0;
+            let mut unit = || if corner { f64::from(stream.signed()).signum() } else { f64::from(stream.signed()) };
+            let point: Vec<f64> = x.iter().map(|v| v + eps * unit()).collect();
+            for (values, bound) in reference::forward(model, &params, &point).iter().zip(&bounds) {
+                for (v, (lo, hi)) in values.iter().zip(bound.lo.iter().zip(&bound.hi)) {
+                    assert!(lo - 1e-12 <= *v && *v <= hi + 1e-12, "model {number}: {lo} {v} {hi}");
+                }
+            }
         }
     }
 }

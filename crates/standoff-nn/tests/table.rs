@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use standoff_nn::data::{ColumnKind, Preprocessing, Sheet, TableData, TableOptions};
+use standoff_nn::data::{ColumnKind, Preprocessing, Sheet, Table, TableData, TableOptions};
 
 const SMALL: &str = "age,sex,income\n20,F,low\n30,M,high\n40,F,low\n50,M,high\n60,F,high\n?,M,low\n";
 
@@ -42,7 +42,8 @@ fn numbers_are_standardised_and_words_become_one_feature_each() {
     assert_eq!(data.train.row(0), [(-20.0 / d) as f32, 1.0, 0.0]);
     assert_eq!(data.train.row(5), [0.0, 0.0, 1.0]);
     // Groups by label, unless told otherwise.
-    assert_eq!((&data.train.group_names, &data.train.groups), (&data.train.class_names, &data.train.labels));
+    assert_eq!(data.train.group_names, data.train.class_names);
+    assert_eq!(data.train.groups.group_of().as_ref(), Some(&data.train.labels));
 }
 
 #[test]
@@ -51,7 +52,7 @@ fn groups_are_products_of_columns() {
     let options = TableOptions { groups: vec!["a".into(), "b".into()], ..all("y") };
     let data = TableData::new(&sheet(text), &options).expect("a table");
     assert_eq!(data.train.group_names, ["a=9, b=v", "a=9, b=missing", "a=10, b=u", "a=10, b=v"]);
-    assert_eq!(data.train.groups, [2, 0, 3, 1, 0, 1]);
+    assert_eq!(data.train.groups.group_of(), Some(vec![2, 0, 3, 1, 0, 1]));
     assert_eq!(data.train.group_sizes(), [2, 2, 1, 1]);
 }
 
@@ -96,9 +97,11 @@ fn a_mixed_file_is_divided_by_group_and_class_and_learnt_from_its_training_part_
     stored.check().expect("sense");
     let (again, warnings) = stored.encode(&sheet).expect("new rows");
     assert!(warnings.is_empty(), "{warnings:?}");
+    let group_of = |table: &Table| table.groups.group_of().expect("a partition");
+    let (found, trained) = (group_of(&again), group_of(&data.test));
     for (i, row) in data.split.test.iter().enumerate() {
         assert_eq!(again.row(*row), data.test.row(i));
-        assert_eq!((again.labels[*row], again.groups[*row]), (data.test.labels[i], data.test.groups[i]));
+        assert_eq!((again.labels[*row], found[*row]), (data.test.labels[i], trained[i]));
     }
 }
 
@@ -136,7 +139,8 @@ fn new_rows_may_lack_labels_and_have_new_words() {
     let options = TableOptions { groups: vec!["sex".into()], ..all("income") };
     let learnt = TableData::new(&sheet(SMALL), &options).expect("a table").preprocessing;
     let (table, warnings) = learnt.encode(&sheet("sex,age\nX,40\nF,3\n")).expect("a new group");
-    assert_eq!((table.group_names, table.groups), (vec!["sex=F".into(), "sex=M".into(), "sex=X".into()], vec![2, 0]));
+    assert_eq!(table.group_names, ["sex=F", "sex=M", "sex=X"]);
+    assert_eq!(table.groups.group_of(), Some(vec![2, 0]));
     assert!(warnings.iter().any(|w| w == "groups that training did not see: sex=X"), "{warnings:?}");
 }
 
@@ -194,7 +198,6 @@ fn files_that_are_no_tables_are_refused() {
         refusal("a,b\n1,2\n\"3,4\n5,6\n")
             .contains("line 3 has 1 cells, the first row has 2; is a quote left open there?")
     );
-    assert_eq!(refusal("a,a\n1,2\n"), "`people.csv`: has two columns named `a`");
     assert_eq!(refusal("a,b\n"), "`people.csv`: has no rows of values");
     assert_eq!(refusal(""), "`people.csv`: has no rows of values");
     assert_eq!(refusal("a,b\n1,\0\n"), "`people.csv`: is not text: it has a zero byte");
@@ -331,4 +334,65 @@ proptest! {
             prop_assert_eq!(sheet.cell(row, 2), class.to_string());
         }
     }
+}
+
+#[test]
+fn groups_are_divided_by_label_kept_side_by_side_and_cut_into_bands() {
+    let text = "age,sex,pay\n20,F,low\n30,F,high\n40,M,low\n50,M,low\n60,M,high\n,F,low\n";
+    let made = |groups: &[&str], by_label: bool, overlap: bool| {
+        let groups = groups.iter().map(|g| (*g).to_owned()).collect();
+        let options = TableOptions { groups, by_label, overlap, ..all("pay") };
+        TableData::new(&sheet(text), &options).map_err(|e| e.to_string())
+    };
+    let names = |data: TableData| data.train.group_names;
+    assert_eq!(
+        names(made(&["sex"], true, false).expect("by label")),
+        ["sex=F, pay=high", "sex=F, pay=low", "sex=M, pay=high", "sex=M, pay=low"]
+    );
+    let side = made(&["sex", "age:35..55"], false, true).expect("side by side");
+    assert_eq!(side.train.groups.sizes(), [3, 3, 2, 2, 1, 1]);
+    assert_eq!(names(side.clone()), ["sex=F", "sex=M", "age<35", "35<=age<55", "age>=55", "age=missing"]);
+    // The rule is stored, and new rows get the same groups.
+    let text = serde_json::to_string(&side.preprocessing).expect("JSON");
+    let stored: Preprocessing = serde_json::from_str(&text).expect("the same");
+    assert_eq!(stored, side.preprocessing);
+    let (new, _) = stored.encode(&sheet("age,sex\n99,F\n35,X\n")).expect("new rows");
+    assert_eq!(new.group_names[6..], ["sex=X"]);
+    assert_eq!((new.groups.rows(0), new.groups.rows(4), new.groups.rows(6)), (&[0][..], &[0][..], &[1][..]));
+    assert_eq!(names(made(&["age:2"], false, false).expect("quantiles")), ["age<40", "age>=40", "age=missing"]);
+    // Groups by label need the label.
+    let by = made(&["sex"], true, false).expect("by label").preprocessing;
+    assert!(by.by_label() && by.encode(&sheet("age,sex\n99,F\n")).expect("no label").0.groups.is_empty());
+    for (groups, overlap, want) in [
+        (&["age:1"][..], false, "`1` is neither"),
+        (&["age:9..3"], false, "ascending order"),
+        (&["sex:3"], false, "`F` is not a number"),
+        (&["sex"], true, "at least two columns"),
+        (&["age:2", "age"], false, "twice"),
+        (&["agee:2"], false, "did you mean `age`?"),
+    ] {
+        let refused = made(groups, false, overlap).expect_err(want);
+        assert!(refused.contains(want), "{refused}");
+    }
+}
+
+#[test]
+fn a_group_of_one_training_row_is_worth_a_warning() {
+    let options = TableOptions { groups: vec!["sex".into()], ..all("pay") };
+    let text = "sex,age,pay\nF,1,low\nF,2,high\nM,3,low\n";
+    let data = TableData::new(&sheet(text), &options).expect("a table");
+    assert!(data.warnings.iter().any(|w| w.contains("groups with one training row: sex=M")), "{:?}", data.warnings);
+}
+
+#[test]
+fn copies_of_rows_on_both_sides_of_a_split_are_remarked() {
+    let text = |copies: usize| {
+        let rows = (0..200 / copies).map(|i| format!("{},{},{}\n", i * 37 % 1000, i % 7, ["no", "yes"][i % 2]));
+        format!("a,b,label\n{}", rows.collect::<String>().repeat(copies))
+    };
+    let warned = |copies: usize| {
+        let data = TableData::new(&sheet(&text(copies)), &TableOptions::label("label")).expect("a table");
+        data.warnings.iter().any(|w| w.contains("test rows repeat a training row"))
+    };
+    assert!(warned(5) && warned(10) && !warned(1));
 }

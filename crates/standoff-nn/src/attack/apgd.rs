@@ -1,9 +1,10 @@
 //! APGD: ascent with momentum. At checkpoints the step is halved if it no longer helps, and the run continues from the best point
 //! (Croce and Hein 2020), on any loss and towards chosen classes.
 
+use super::apgd_l1::BestPoints;
 use super::batch::{AttackBatch, Goal};
 use super::pgd::{other, start, step};
-use super::{AttackLoss, Ball};
+use super::{AttackLoss, Ball, Norm};
 use crate::{Ask, Error};
 
 /// The share of steps between two checkpoints that must have gone up for the step to keep its length.
@@ -28,7 +29,7 @@ pub(super) fn targeted(
     targets: usize,
     restarts: usize,
 ) -> Result<(), Error> {
-    let others = batch.set.engine.model().outputs() - 1;
+    let others = batch.set.network.outputs() - 1;
     let targets = targets.min(others);
     batch.evaluations = others + restarts * targets * (steps + 2);
     let order = nearest(batch, others)?;
@@ -43,7 +44,7 @@ pub(super) fn targeted(
 }
 
 /// The other classes of each slot, the one with the largest logit first.
-fn nearest(batch: &mut AttackBatch<'_>, others: usize) -> Result<Vec<u16>, Error> {
+pub(super) fn nearest(batch: &mut AttackBatch<'_>, others: usize) -> Result<Vec<u16>, Error> {
     let mut margins = vec![f32::NEG_INFINITY; batch.slots() * others];
     for j in 0..others {
         for slot in 0..batch.slots() {
@@ -99,6 +100,10 @@ impl Apgd {
     }
 
     fn run(&mut self, batch: &mut AttackBatch<'_>, goal: Goal, steps: usize, run: usize) -> Result<(), Error> {
+        if batch.set.ball.norm == Norm::L1 {
+            let best = BestPoints { top: &mut self.top, top_gradient: &mut self.top_gradient };
+            return best.run(batch, goal, steps, run);
+        }
         if !batch.again() {
             return Ok(());
         }
@@ -189,7 +194,7 @@ impl MomentumStep<'_> {
     /// `z = P(x + pace * direction)`, then `x := P(x + 3/4 (z - x) + 1/4 (x - before))`; the first move is z itself.
     fn take(&self, ball: &Ball, x: &mut [f32], before: &mut [f32], z: &mut [f32]) {
         z.copy_from_slice(x);
-        step(ball.norm, z, self.gradient, self.pace);
+        step(ball, z, self.gradient, self.pace);
         ball.project(z, self.origin);
         if !self.first {
             for ((z, &x), &b) in z.iter_mut().zip(&*x).zip(&*before) {

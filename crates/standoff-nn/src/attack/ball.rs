@@ -1,6 +1,6 @@
 //! The set of images that an attack may choose from, and the form in which they are stored: norm balls, clipping, the 8-bit grid.
 
-use super::Attack;
+use super::{Attack, l1};
 use crate::{Error, Region};
 
 /// The norm of a change.
@@ -10,6 +10,8 @@ pub enum Norm {
     Linf,
     /// The Euclidean length of the change.
     L2,
+    /// The sum of the changes of all pixels.
+    L1,
 }
 
 /// The form in which an attacked image is stored.
@@ -32,8 +34,10 @@ pub struct Ball {
     pub norm: Norm,
     /// The largest change, in the units of the input.
     pub eps: f64,
-    /// If true, pixels stay in [0, 1].
-    pub clip: bool,
+    /// The smallest and the largest value of a pixel; `None` for no limits.
+    pub clip: Option<(f32, f32)>,
+    /// The rounding errors of distances, relative to those of 784 pixels from 0 to 1; see [`of_images`](Self::of_images).
+    pub rounding: f64,
     /// The form in which images are stored.
     pub grid: Grid,
     /// If true, the stored image must lie in the ball. The published evaluation truncates without checking the ball, so
@@ -47,12 +51,29 @@ const ROUNDING: f64 = 1e-6;
 impl Ball {
     /// Pixels of [0, 1] that move by up to eps each, as floats.
     pub const fn linf(eps: f64) -> Self {
-        Self { norm: Norm::Linf, eps, clip: true, grid: Grid::Float, strict: true }
+        Self { norm: Norm::Linf, eps, clip: Some((0.0, 1.0)), rounding: 1.0, grid: Grid::Float, strict: true }
     }
 
     /// Images in [0, 1] that move by up to eps in Euclidean length, as floats.
     pub const fn l2(eps: f64) -> Self {
         Self { norm: Norm::L2, ..Self::linf(eps) }
+    }
+
+    /// Images in [0, 1] whose pixels move by up to eps in sum, as floats.
+    pub const fn l1(eps: f64) -> Self {
+        Self { norm: Norm::L1, ..Self::linf(eps) }
+    }
+
+    /// The ball of that norm, of images in [0, 1], as floats.
+    pub const fn of_norm(norm: Norm, eps: f64) -> Self {
+        Self { norm, ..Self::linf(eps) }
+    }
+
+    /// The same ball for images of this many entries, of at most this magnitude, with other limits of pixels.
+    pub fn of_images(self, entries: usize, magnitude: f64, clip: Option<(f32, f32)>) -> Self {
+        let larger = |a: f64, b: f64| if b > a { b } else { a };
+        let root = if self.norm == Norm::L2 { (entries as f64 / 784.0).sqrt() } else { 1.0 };
+        Self { clip, rounding: larger(1.0, magnitude) * larger(1.0, root), ..self }
     }
 
     /// The same ball with another storage form.
@@ -62,19 +83,29 @@ impl Ball {
 
     /// The ball of one attack: in the published evaluation FGSM is not clipped.
     pub fn of(self, attack: &Attack) -> Self {
-        Self { clip: self.clip && (self.strict || *attack != Attack::Fgsm), ..self }
+        Self { clip: self.clip.filter(|_| self.strict || *attack != Attack::Fgsm), ..self }
     }
 
     /// The region whose proofs hold for every image that this ball admits: the box of radius eps, which contains the ball of every
     /// norm. `None` for images that may lie outside the ball or outside [0, 1].
     pub fn region(&self) -> Option<Region> {
-        (self.strict && self.clip).then(|| Region::image_within(self.eps))
+        (self.strict && self.clip == Some((0.0, 1.0))).then(|| Region::image_within(self.eps))
     }
 
     /// Refuses invalid values.
     pub(super) fn check(&self) -> Result<(), Error> {
-        if !(self.eps >= 0.0 && self.eps <= 1e3) {
-            return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to 1000", self.eps)));
+        let most = if self.norm == Norm::Linf { 1e3 } else { 1e9 } * self.rounding;
+        if !(self.eps >= 0.0 && self.eps <= most) {
+            return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to {most}", self.eps)));
+        }
+        match self.clip {
+            Some((low, high)) if !(low < high && high.is_finite() && low.is_finite()) => {
+                return Err(Error::Mismatch(format!("pixels from {low} to {high}: want two numbers in order")));
+            }
+            Some(limits) if limits != (0.0, 1.0) && self.grid != Grid::Float => {
+                return Err(Error::Mismatch("images on 256 levels have pixels from 0 to 1".into()));
+            }
+            _ => {}
         }
         if !self.strict && (self.norm, self.grid) != (Norm::Linf, Grid::Truncate) {
             let why =
@@ -85,12 +116,16 @@ impl Ball {
     }
 
     /// The reason why an original pixel is invalid for this ball, if it is.
-    pub(super) fn objection(&self, v: f32) -> Option<&'static str> {
-        if self.clip && !(0.0..=1.0).contains(&v) {
-            return Some("want 0 to 1 (divide bytes by 255), or a ball without clipping");
+    pub(super) fn objection(&self, v: f32) -> Option<String> {
+        match self.clip {
+            Some((0.0, 1.0)) if !(0.0..=1.0).contains(&v) => {
+                return Some("want 0 to 1 (divide bytes by 255), or other bounds".into());
+            }
+            Some((low, high)) if !(low..=high).contains(&v) => return Some(format!("want {low} to {high}")),
+            _ => {}
         }
         if self.grid != Grid::Float && v.to_bits() != (level(v) as f32 / 255.0).to_bits() {
-            return Some("not a multiple of 1/255, so the image itself cannot be stored in 8 bits; use floats");
+            return Some("not a multiple of 1/255, so the image itself cannot be stored in 8 bits; use floats".into());
         }
         None
     }
@@ -105,8 +140,10 @@ impl Ball {
             Norm::Linf => 1.3e-7,
             // 784 pixels that are off by half a unit in the last place add up to 1e-6.
             Norm::L2 => 1e-6,
+            // Projection rounds towards the origin.
+            Norm::L1 => 1e-6,
         };
-        (self.eps - slack).max(0.0) as f32
+        (self.eps - slack * self.rounding).max(0.0) as f32
     }
 
     /// Moves `x` into the ball around `origin`, and into [0, 1] if clipped.
@@ -127,11 +164,12 @@ impl Ball {
                     }
                 }
             }
+            Norm::L1 => l1::project(x, origin, f64::from(r), self.clip),
         }
-        // An origin in [0, 1] is no further from the clipped point than from the other.
-        if self.clip {
+        // An origin inside the limits is no further from the clipped point than from the other.
+        if let Some((low, high)) = self.clip {
             for x in x {
-                *x = x.clamp(0.0, 1.0);
+                *x = x.clamp(low, high);
             }
         }
     }
@@ -159,7 +197,7 @@ impl Ball {
                 }
             }
         }
-        if self.grid != Grid::Float && self.norm == Norm::L2 && distance(stored, origin) > self.eps {
+        if self.grid != Grid::Float && self.norm != Norm::Linf && self.size(stored, origin) > self.eps {
             // Every level is taken on the side of the origin: no pixel is further away than in x.
             for ((s, &v), &o) in stored.iter_mut().zip(x).zip(origin) {
                 *s = (level(o) + truncate(v - o)) as f32 / 255.0;
@@ -173,9 +211,11 @@ impl Ball {
         if size == 0.0 { 0.0 } else { size / self.eps }
     }
 
-    fn size(&self, image: &[f32], origin: &[f32]) -> f64 {
+    /// The size of a change, computed in `f64`.
+    pub fn size(&self, image: &[f32], origin: &[f32]) -> f64 {
         match self.norm {
             Norm::L2 => distance(image, origin),
+            Norm::L1 => l1::distance(image, origin),
             Norm::Linf => {
                 let apart = image.iter().zip(origin).map(|(&a, &b)| (f64::from(a) - f64::from(b)).abs());
                 // A NaN stays NaN.
@@ -189,8 +229,10 @@ impl Ball {
         let allowance = if self.strict { 0.0 } else { 1.0 / 255.0 };
         let of_form = |v: f32| self.grid == Grid::Float || v.to_bits() == (level(v) as f32 / 255.0).to_bits();
         image.len() == origin.len()
-            && self.size(image, origin) <= self.eps + allowance + ROUNDING
-            && image.iter().all(|&v| v.is_finite() && of_form(v) && (!self.clip || (0.0..=1.0).contains(&v)))
+            && self.size(image, origin) <= self.eps + allowance + ROUNDING * self.rounding
+            && image
+                .iter()
+                .all(|&v| v.is_finite() && of_form(v) && self.clip.is_none_or(|(low, high)| (low..=high).contains(&v)))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The images that one attack works on at a time: their current points, which of them are broken, and the last evaluation.
 
 use super::random::{AttackRandom, Stream};
-use super::{AttackLoss, Ball, Grid, Judge, LabelledImages};
-use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
+use super::{AttackLoss, Ball, Evaluator, Grid, Judge, LabelledImages, PartOfSet};
+use crate::{Ask, Batch, Error, Loss, Outcome, Samples};
 use std::ops::AddAssign;
 
 /// The work done, in passes of one image.
@@ -33,13 +33,26 @@ pub(super) enum Goal {
 
 /// The data that all batches of an attack share.
 pub(super) struct AttackSetting<'a> {
-    pub engine: &'a Engine,
+    pub network: &'a dyn Evaluator,
     pub labelled: LabelledImages<'a>,
     pub ball: Ball,
     pub judge: Judge,
     pub random: AttackRandom,
+    pub part: Option<PartOfSet<'a>>,
     /// Called with the share of the evaluations that are done and the number of unbroken images; returns whether to continue.
     pub report: &'a dyn Fn(f64, usize) -> bool,
+}
+
+impl AttackSetting<'_> {
+    /// The index of an image in the whole set.
+    fn place(&self, id: u32) -> u32 {
+        self.part.map_or(id, |part| part.places[id as usize])
+    }
+
+    /// Number of images of the whole set.
+    fn total(&self) -> usize {
+        self.part.map_or(self.labelled.len(), |part| part.of)
+    }
 }
 
 /// Some images in slots. Slots keep their place; broken ones leave `active`.
@@ -64,6 +77,10 @@ pub(super) struct AttackBatch<'a> {
     /// Number of evaluations of all runs, and of those done, for progress reports.
     pub evaluations: usize,
     pub evaluated: usize,
+    /// True while points may leave the ball: a misclassified point outside breaks nothing.
+    pub roams: bool,
+    /// True to keep evaluating broken images, in search of smaller changes.
+    pub minimises: bool,
     labels: Vec<u16>,
     /// The stored form of the points, where it differs from `x`.
     shown: Vec<f32>,
@@ -80,7 +97,7 @@ const PUBLISHED_CHUNK: usize = 500;
 
 impl<'a> AttackBatch<'a> {
     pub(super) fn new(set: &'a AttackSetting<'a>, ids: &[u32]) -> Self {
-        let width = set.engine.model().input().size();
+        let width = set.network.input().size();
         let mut origin = Vec::with_capacity(ids.len() * width);
         for &id in ids {
             origin.extend_from_slice(set.labelled.image(id as usize, width));
@@ -101,6 +118,8 @@ impl<'a> AttackBatch<'a> {
             cost: Cost::default(),
             evaluations: 1,
             evaluated: 0,
+            roams: false,
+            minimises: false,
             labels: ids.iter().map(|&id| set.labelled.labels[id as usize]).collect(),
             goals: Vec::new(),
             weights: Vec::new(),
@@ -124,7 +143,7 @@ impl<'a> AttackBatch<'a> {
     }
 
     pub(super) fn stream(&self, run: usize, slot: usize, step: usize) -> Stream {
-        self.set.random.stream(run, self.ids[slot], step)
+        self.set.random.stream(run, self.set.place(self.ids[slot]), step)
     }
 
     /// True if every point of a run counts, false if only the last one does.
@@ -138,21 +157,22 @@ impl<'a> AttackBatch<'a> {
         if !self.proceed() {
             return Ok(false);
         }
-        let on_grid = self.set.ball.grid == Grid::Search;
+        let on_grid = self.set.ball.grid == Grid::Search && !self.roams;
         if on_grid {
             self.store_active();
         }
         self.pass(goal, ask, on_grid)?;
         self.suspects.clear();
         for (place, &slot) in self.active.iter().enumerate() {
-            if self.out.predictions[place] != self.labels[slot as usize] {
+            if self.out.predictions[place] != self.labels[slot as usize] && self.counts(slot as usize) {
                 self.suspects.push(slot);
             }
         }
-        if !self.early() || self.suspects.is_empty() {
+        if !self.early() || self.minimises || self.suspects.is_empty() {
             return Ok(true);
         }
         match self.set.ball.grid {
+            Grid::Search if self.roams => self.judge_stored()?,
             Grid::Float | Grid::Search => {
                 for i in 0..self.suspects.len() {
                     self.mark_broken(self.suspects[i] as usize, on_grid);
@@ -198,6 +218,12 @@ impl<'a> AttackBatch<'a> {
     /// True if the caller stopped the run.
     pub(super) fn halted(&self) -> bool {
         self.halted
+    }
+
+    /// True if the point of a slot is inside the ball.
+    fn counts(&self, slot: usize) -> bool {
+        let ball = &self.set.ball;
+        !self.roams || ball.size(&self.x[self.at(slot)], &self.origin[self.at(slot)]) <= ball.eps
     }
 
     /// Drops broken slots and reports progress; returns whether to continue.
@@ -248,8 +274,8 @@ impl<'a> AttackBatch<'a> {
             weights: None,
         };
         self.cost.forward += self.suspects.len() as u64;
-        let passed = self.set.engine.pass(&batch, Loss::Cw, Ask::Values, &mut self.second);
-        passed.map_err(|e| with_image(self.set.engine, &batch, &self.ids, e))?;
+        let passed = self.set.network.pass(&batch, Loss::Cw, Ask::Values, &mut self.second);
+        passed.map_err(|e| with_image(self.set.network, &batch, &self.ids, e))?;
         for i in 0..self.suspects.len() {
             let slot = self.suspects[i] as usize;
             if self.second.predictions[i] != self.labels[slot] {
@@ -268,8 +294,9 @@ impl<'a> AttackBatch<'a> {
         self.weights.clear();
         if !self.early() && ask == Ask::InputGradients {
             self.weights.extend(self.active.iter().map(|&slot| {
-                let start = self.ids[slot as usize] as usize / PUBLISHED_CHUNK * PUBLISHED_CHUNK;
-                1.0 / PUBLISHED_CHUNK.min(self.set.labelled.len() - start) as f32
+                let place = self.set.place(self.ids[slot as usize]) as usize;
+                let start = place / PUBLISHED_CHUNK * PUBLISHED_CHUNK;
+                1.0 / PUBLISHED_CHUNK.min(self.set.total() - start) as f32
             }));
         }
         let loss = match goal {
@@ -290,19 +317,19 @@ impl<'a> AttackBatch<'a> {
             Ask::InputGradients => self.cost.gradients += n as u64,
             Ask::Values | Ask::Gradients => self.cost.forward += n as u64,
         }
-        let passed = self.set.engine.pass(&batch, loss, ask, &mut self.out);
-        passed.map_err(|e| with_image(self.set.engine, &batch, &self.ids, e))
+        let passed = self.set.network.pass(&batch, loss, ask, &mut self.out);
+        passed.map_err(|e| with_image(self.set.network, &batch, &self.ids, e))
     }
 }
 
 /// The error of a pass with the image that caused it: the first one that fails alone.
-pub(super) fn with_image(engine: &Engine, batch: &Batch<'_>, ids: &[u32], error: Error) -> Error {
+pub(super) fn with_image(network: &dyn Evaluator, batch: &Batch<'_>, ids: &[u32], error: Error) -> Error {
     let Error::NonFinite(_) = error else { return error };
     let mut out = Outcome::default();
     for &row in batch.rows.unwrap_or(&[]) {
         let alone = Batch { rows: Some(&[row]), ends: &[1], weights: None, ..*batch };
         for ask in [Ask::Values, Ask::InputGradients] {
-            if let Err(Error::NonFinite(what)) = engine.pass(&alone, Loss::CrossEntropy, ask, &mut out) {
+            if let Err(Error::NonFinite(what)) = network.pass(&alone, Loss::CrossEntropy, ask, &mut out) {
                 return Error::NonFinite(format!("attacking image {}: {what}", ids[row as usize]));
             }
         }

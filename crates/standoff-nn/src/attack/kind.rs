@@ -58,6 +58,15 @@ pub enum Attack {
         /// Runs per class.
         restarts: usize,
     },
+    /// The nearest point beyond the linearised boundary to a class, for the classes that are nearest (Croce and Hein 2020).
+    Fab {
+        /// Steps per run.
+        steps: usize,
+        /// The largest number of target classes; all classes but the label if there are fewer.
+        targets: usize,
+        /// Runs per class.
+        restarts: usize,
+    },
     /// Ascent on the margin blurred by noise that shrinks during the run: for networks whose gradients are zero almost
     /// everywhere.
     Smooth {
@@ -79,8 +88,20 @@ pub enum Attack {
 }
 
 /// The first parts of names.
-const FAMILIES: [&str; 10] =
-    ["fgsm", "pgd", "targeted", "apgd-ce", "apgd-margin", "apgd-dlr", "apgd-t", "smooth", "square", "random"];
+const FAMILIES: [&str; 12] = [
+    "fgsm",
+    "pgd",
+    "targeted",
+    "apgd-ce",
+    "apgd-margin",
+    "apgd-dlr",
+    "apgd-t",
+    "fab",
+    "fab-t",
+    "smooth",
+    "square",
+    "random",
+];
 
 impl Attack {
     /// The attack of that name: a family, and its budget where it is not the default. `pgd40` has 40 steps, `pgd100x10` 10
@@ -98,7 +119,7 @@ impl Attack {
         let most = match *family {
             "fgsm" => 0,
             "square" | "random" => 1,
-            "apgd-t" => 3,
+            "apgd-t" | "fab" | "fab-t" => 3,
             _ => 2,
         };
         if budget.len() > most {
@@ -118,6 +139,7 @@ impl Attack {
             "apgd-margin" => apgd(AttackLoss::Margin),
             "apgd-dlr" => apgd(AttackLoss::Dlr),
             "apgd-t" => Self::ApgdTargeted { steps: number(0, 50), targets: number(1, 9), restarts: number(2, 1) },
+            "fab" | "fab-t" => Self::Fab { steps: number(0, 100), targets: number(1, 9), restarts: number(2, 1) },
             "smooth" => Self::Smooth { steps: number(0, 300), restarts: number(1, 1) },
             "square" => Self::Square { queries: number(0, 1000) },
             _ => Self::Random { tries: number(0, 100) },
@@ -153,6 +175,7 @@ impl fmt::Display for Attack {
             Self::ApgdTargeted { steps, targets, restarts } => {
                 write!(f, "apgd-t{steps}x{targets}{}", times(restarts))
             }
+            Self::Fab { steps, targets, restarts } => write!(f, "fab{steps}x{targets}{}", times(restarts)),
             Self::Smooth { steps, restarts } => write!(f, "smooth{steps}{}", times(restarts)),
             Self::Square { queries } => write!(f, "square{queries}"),
             Self::Random { tries } => write!(f, "random{tries}"),
@@ -231,6 +254,8 @@ mod tests {
             "apgd-dlr30",
             "apgd-t50x9",
             "apgd-t50x9x2",
+            "fab100x9",
+            "fab20x3x2",
             "smooth300",
             "smooth100x2",
             "square1000",
@@ -238,8 +263,14 @@ mod tests {
         ] {
             assert_eq!(Attack::named(name).unwrap().name(), name);
         }
-        for (short, full) in [("pgd", "pgd40"), ("apgd-t", "apgd-t50x9"), ("square", "square1000"), ("pgd9x1", "pgd9")]
-        {
+        for (short, full) in [
+            ("pgd", "pgd40"),
+            ("apgd-t", "apgd-t50x9"),
+            ("square", "square1000"),
+            ("fab", "fab100x9"),
+            ("fab-t", "fab100x9"),
+            ("pgd9x1", "pgd9"),
+        ] {
             assert_eq!(Attack::named(short).unwrap().name(), full);
         }
     }

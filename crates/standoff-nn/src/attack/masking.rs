@@ -1,9 +1,8 @@
 //! Signs of gradient masking and of attacks that failed: unused budgets, gradients that vanish or do not change the loss, and images
 //! that are broken only without gradients.
 
-use super::verify::Verdict;
-use super::{Attack, Ball, Ensemble, LabelledImages, Run, attack};
-use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
+use super::{Attack, Ball, Ensemble, Evaluator, LabelledImages, Run, attack};
+use crate::{Ask, Batch, Error, Loss, Outcome, Samples};
 use std::fmt;
 
 /// The share of the budget that the changes of an attack used, `|change| / eps`: over the images that it did not break (broken ones
@@ -16,28 +15,25 @@ pub struct Reach {
     pub mean: f64,
     /// Number of images.
     pub images: usize,
-    fallen: (f64, f64, usize),
 }
 
 impl Reach {
-    pub(super) fn add(&mut self, verdict: &Verdict) {
-        let (share, fallen) = (verdict.share, &mut self.fallen);
-        let (largest, sum, count) = if verdict.fallen() {
-            (&mut fallen.0, &mut fallen.1, &mut fallen.2)
-        } else {
-            (&mut self.largest, &mut self.mean, &mut self.images)
-        };
-        *largest = if share <= *largest { *largest } else { share };
-        *sum += share;
-        *count += 1;
+    /// The reach of an attack, from the shares of its images: of those that it tried and that are misclassified or not.
+    fn over(shares: &[f64], (tried, fallen): (&[bool], &[bool]), misclassified: bool) -> Self {
+        let mut reach = Self::default();
+        for i in (0..shares.len()).filter(|&i| tried[i] && fallen[i] == misclassified) {
+            reach.largest = if shares[i] <= reach.largest { reach.largest } else { shares[i] };
+            reach.mean += shares[i];
+            reach.images += 1;
+        }
+        reach.mean /= reach.images.max(1) as f64;
+        reach
     }
 
-    pub(super) fn close(&mut self) {
-        if self.images == 0 {
-            (self.largest, self.mean, self.images) = self.fallen;
-        }
-        self.mean /= self.images.max(1) as f64;
-        self.fallen = (0.0, 0.0, 0);
+    /// That of an attack, from the shares of all images and flags of those that it tried and of those that it broke.
+    pub fn of(shares: &[f64], tried: &[bool], fallen: &[bool]) -> Self {
+        let left = Self::over(shares, (tried, fallen), false);
+        if left.images > 0 { left } else { Self::over(shares, (tried, fallen), true) }
     }
 }
 
@@ -104,68 +100,115 @@ const STILL: f32 = 1e-6;
 /// Number of random points.
 const TRIES: usize = 20;
 
+/// The figures of each image, besides the result of the ensemble.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MaskingSigns {
+    /// Random points break it.
+    pub random: Vec<bool>,
+    /// Its input gradient of the cross-entropy vanishes.
+    pub vanishing: Vec<bool>,
+    /// Its cross-entropy does not change along a step of eps in the direction of the gradient.
+    pub flat: Vec<bool>,
+}
+
 /// Computes the figures for the result of an ensemble.
 pub fn masking_report(
-    engine: &Engine,
+    network: &dyn Evaluator,
     labelled: LabelledImages<'_>,
     ball: &Ball,
     result: &Ensemble,
     run: &Run<'_>,
 ) -> Result<MaskingReport, Error> {
-    labelled.check(engine, ball)?;
-    let quiet = Run { progress: None, ..*run };
-    let random = attack(engine, labelled, &Attack::Random { tries: TRIES }, ball, &quiet)?;
-    let by = |i: usize, black: bool| result.attacks.iter().any(|f| f.attack.black_box() == black && f.fallen[i]);
-    let missed = |i: usize| result.attacks.iter().all(|f| f.attack.black_box() || (f.tried[i] && !f.fallen[i]));
-    let right: Vec<usize> = (0..labelled.len()).filter(|&i| result.natural[i]).collect();
-    let count = |keep: &dyn Fn(usize) -> bool| right.iter().filter(|&&i| keep(i)).count();
-    let (vanishing, flat) = slopes(engine, labelled, ball, &right)?;
-    Ok(MaskingReport {
-        images: right.len(),
-        random_fallen: count(&|i| random.fallen_to[i].is_some()),
-        gradient_fallen: count(&|i| by(i, false)),
-        random_only: count(&|i| random.fallen_to[i].is_some() && missed(i)),
-        black_box_only: count(&|i| by(i, true) && missed(i)),
-        vanishing,
-        flat,
-        reach: result.attacks.iter().map(|f| (f.attack, f.reach)).collect(),
-    })
+    Ok(masking_signs(network, labelled, ball, result, run)?.report(result))
 }
 
-/// The shares of images whose gradient vanishes, and whose loss does not change along it.
-fn slopes(engine: &Engine, labelled: LabelledImages<'_>, ball: &Ball, right: &[usize]) -> Result<(f64, f64), Error> {
-    if right.is_empty() {
-        return Ok((0.0, 0.0));
+/// Collects the signs of every image.
+pub fn masking_signs(
+    network: &dyn Evaluator,
+    labelled: LabelledImages<'_>,
+    ball: &Ball,
+    result: &Ensemble,
+    run: &Run<'_>,
+) -> Result<MaskingSigns, Error> {
+    labelled.check(network, ball)?;
+    let quiet = Run { progress: None, ..*run };
+    let random = attack(network, labelled, &Attack::Random { tries: TRIES }, ball, &quiet)?;
+    let n = labelled.len();
+    let random = random.fallen_to.iter().map(Option::is_some).collect();
+    let mut signs = MaskingSigns { random, vanishing: vec![false; n], flat: vec![false; n] };
+    let right: Vec<u32> = (0..n as u32).filter(|&i| result.natural[i as usize]).collect();
+    if network.differentiable() {
+        slopes(network, labelled, ball, &right, &mut signs)?;
     }
-    let width = engine.model().input().size();
+    Ok(signs)
+}
+
+impl MaskingSigns {
+    /// The figures of these images.
+    ///
+    /// # Panics
+    ///
+    /// If the result is of another number of images.
+    pub fn report(&self, result: &Ensemble) -> MaskingReport {
+        let by = |i: usize, black: bool| result.attacks.iter().any(|f| f.attack.black_box() == black && f.fallen[i]);
+        // Without attacks that use gradients nothing follows about gradients.
+        let white = result.attacks.iter().any(|f| !f.attack.black_box());
+        let missed =
+            |i: usize| white && result.attacks.iter().all(|f| f.attack.black_box() || (f.tried[i] && !f.fallen[i]));
+        let right: Vec<usize> = (0..result.natural.len()).filter(|&i| result.natural[i]).collect();
+        let count = |keep: &dyn Fn(usize) -> bool| right.iter().filter(|&&i| keep(i)).count();
+        let share = |signs: &[bool]| count(&|i| signs[i]) as f64 / right.len().max(1) as f64;
+        MaskingReport {
+            images: right.len(),
+            random_fallen: count(&|i| self.random[i]),
+            gradient_fallen: count(&|i| by(i, false)),
+            random_only: count(&|i| self.random[i] && missed(i)),
+            black_box_only: count(&|i| by(i, true) && missed(i)),
+            vanishing: share(&self.vanishing),
+            flat: share(&self.flat),
+            reach: result.attacks.iter().map(|f| (f.attack, f.reach)).collect(),
+        }
+    }
+}
+
+/// Marks images whose gradient vanishes, and whose loss does not change along it.
+fn slopes(
+    network: &dyn Evaluator,
+    labelled: LabelledImages<'_>,
+    ball: &Ball,
+    right: &[u32],
+    signs: &mut MaskingSigns,
+) -> Result<(), Error> {
+    let width = network.input().size();
     let (mut out, mut moved) = (Outcome::default(), Outcome::default());
-    let (mut vanished, mut still) = (0usize, 0usize);
-    for ids in right.chunks(1024) {
-        let rows: Vec<u32> = ids.iter().map(|&i| i as u32).collect();
+    for rows in right.chunks(1024) {
         let batch = Batch {
             samples: Samples::Floats(labelled.images),
             labels: labelled.labels,
-            rows: Some(&rows),
+            rows: Some(rows),
             ends: &[rows.len()],
             weights: None,
         };
-        engine.pass(&batch, Loss::CrossEntropy, Ask::InputGradients, &mut out)?;
-        let labels: Vec<u16> = ids.iter().map(|&i| labelled.labels[i]).collect();
-        let mut points = Vec::with_capacity(ids.len() * width);
-        for (&i, g) in ids.iter().zip(out.input_gradients.chunks_exact(width)) {
-            vanished += usize::from(g.iter().all(|v| v.abs() < VANISHED));
+        network.pass(&batch, Loss::CrossEntropy, Ask::InputGradients, &mut out)?;
+        let ids = rows.iter().map(|&i| i as usize);
+        let labels: Vec<u16> = ids.clone().map(|i| labelled.labels[i]).collect();
+        let mut points = Vec::with_capacity(rows.len() * width);
+        for (i, g) in ids.clone().zip(out.input_gradients.chunks_exact(width)) {
+            signs.vanishing[i] = g.iter().all(|v| v.abs() < VANISHED);
             let (origin, start) = (labelled.image(i, width), points.len());
             points.extend_from_slice(origin);
-            super::pgd::step(ball.norm, &mut points[start..], g, ball.radius());
+            super::pgd::step(ball, &mut points[start..], g, ball.radius());
             ball.project(&mut points[start..], origin);
         }
+        let ends = [rows.len()];
         let batch =
-            Batch { samples: Samples::Floats(&points), labels: &labels, rows: None, ends: &[ids.len()], weights: None };
-        engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut moved)?;
-        still += out.losses.iter().zip(&moved.losses).filter(|(a, b)| (**b - **a).abs() < STILL).count();
+            Batch { samples: Samples::Floats(&points), labels: &labels, rows: None, ends: &ends, weights: None };
+        network.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut moved)?;
+        for (i, (a, b)) in ids.zip(out.losses.iter().zip(&moved.losses)) {
+            signs.flat[i] = (*b - *a).abs() < STILL;
+        }
     }
-    let share = |n: usize| n as f64 / right.len() as f64;
-    Ok((share(vanished), share(still)))
+    Ok(())
 }
 
 impl MaskingReport {
@@ -197,6 +240,7 @@ impl MaskingReport {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: &f64| format!("{:.1} %", 100.0 * share);
+        let count = |images: usize| format!("{images} image{}", if images == 1 { "" } else { "s" });
         match self {
             Self::Unreached { attack, largest } => {
                 write!(f, "{attack} used at most {} of its budget: it may have been stuck", percent(largest))
@@ -204,14 +248,18 @@ impl fmt::Display for Warning {
             Self::RandomBeatsGradient { images } => {
                 write!(
                     f,
-                    "random points break {images} images that attacks with gradients do not: gradients are masked"
+                    "random points break {} that attacks with gradients do not: a sign that gradients are masked or that the attacks \
+                     are weak",
+                    count(*images)
                 )
             }
             Self::BlackBoxBeatsWhiteBox { images, share } => {
                 let share = percent(share);
                 write!(
                     f,
-                    "attacks without gradients break {images} images ({share}) that those with gradients do not: gradients are masked"
+                    "attacks without gradients break {} ({share}) that those with gradients do not: a sign that gradients are \
+                     masked or that those attacks are weak",
+                    count(*images)
                 )
             }
             Self::Vanishing { share } => {
@@ -224,7 +272,7 @@ impl fmt::Display for Warning {
             Self::Flat { share } => {
                 write!(
                     f,
-                    "the cross-entropy does not change along its gradient on {} of the images: gradients are masked",
+                    "the cross-entropy does not change along its gradient on {} of the images: a sign that gradients are masked",
                     percent(share)
                 )
             }

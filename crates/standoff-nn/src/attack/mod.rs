@@ -21,31 +21,43 @@
 //! the step; the result for one image depends neither on the others nor on the number of threads.
 
 mod apgd;
+mod apgd_l1;
+mod attacked;
 mod ball;
 mod batch;
+mod bumps;
 mod ensemble;
+mod evaluator;
+mod fab;
+mod function;
+mod hyperplane;
 mod kind;
+mod l1;
 mod masking;
 mod noise;
 mod pgd;
 mod protocol;
 mod random;
 mod request;
+mod smallest;
 mod smooth;
 mod square;
-mod square_l2;
 mod verify;
 
 pub use ball::{Ball, Grid, Norm};
 pub use batch::Cost;
 pub use ensemble::{Ensemble, Found, attack, ensemble};
+pub use evaluator::Evaluator;
+pub use function::{Forward, FunctionEvaluator, VectorJacobian};
 pub use kind::{Attack, AttackLoss};
-pub use masking::{MaskingReport, Reach, Warning, masking_report};
-pub use protocol::{Judge, Protocol};
-pub use request::Request;
+pub use masking::{MaskingReport, MaskingSigns, Reach, Warning, masking_report, masking_signs};
+pub use protocol::{BLACK_BOX, Judge, Protocol};
+pub use request::{PixelRange, Request};
+pub use smallest::{SmallestChanges, smallest_changes};
 pub use verify::{Verdict, verify};
 
-use crate::{Engine, Error};
+use crate::Error;
+use crate::engine::communicator;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The images under attack, `[image][entry]`, and their labels.
@@ -83,6 +95,18 @@ pub struct Run<'a> {
     pub progress: Option<&'a dyn Fn(Progress<'_>)>,
     /// The images that are proven robust, by [`certify`](crate::certify::certify) over [`Ball::region`]: they are not attacked.
     pub proven: Option<&'a [bool]>,
+    /// The place of the images in a larger set, of which they are a part: every image has the result that it has in an attack on the
+    /// whole set.
+    pub part: Option<PartOfSet<'a>>,
+}
+
+/// The place of some images in a larger set.
+#[derive(Debug, Clone, Copy)]
+pub struct PartOfSet<'a> {
+    /// The index of each image in the set.
+    pub places: &'a [u32],
+    /// Number of images of the set.
+    pub of: usize,
 }
 
 /// The progress of an ensemble.
@@ -103,15 +127,16 @@ pub struct Progress<'a> {
 impl<'a> Run<'a> {
     /// A run with a seed, without progress reports, to the end.
     pub const fn new(seed: u64) -> Self {
-        Self { seed, stop: None, progress: None, proven: None }
+        Self { seed, stop: None, progress: None, proven: None, part: None }
     }
 
     fn proves(&self, image: usize) -> bool {
         self.proven.is_some_and(|proven| proven[image])
     }
 
+    /// The same on every rank.
     fn stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        communicator::any(self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))).unwrap_or(true)
     }
 }
 
@@ -138,9 +163,9 @@ impl<'a> LabelledImages<'a> {
     }
 
     /// Checks lengths, labels and pixels against the model and the ball.
-    fn check(&self, engine: &Engine, ball: &Ball) -> Result<(), Error> {
+    fn check(&self, network: &dyn Evaluator, ball: &Ball) -> Result<(), Error> {
         ball.check()?;
-        let (width, outputs) = (engine.model().input().size(), engine.model().outputs());
+        let (width, outputs) = (network.input().size(), network.outputs());
         let mismatch = |why: String| Err(Error::Mismatch(why));
         if outputs < 2 {
             return mismatch(format!("the model has {outputs} output: an attack needs at least 2 classes"));

@@ -2,7 +2,7 @@
 
 use super::batch::{AttackBatch, Goal};
 use super::random::Stream;
-use super::{AttackLoss, Ball, Norm};
+use super::{AttackLoss, Ball, Norm, l1};
 use crate::{Ask, Error};
 
 /// One step from the image itself.
@@ -35,7 +35,7 @@ pub(super) fn pgd(batch: &mut AttackBatch<'_>, ascent: Ascent, loss: AttackLoss)
 
 /// Runs on the margin of every other class.
 pub(super) fn targeted(batch: &mut AttackBatch<'_>, steps: usize, restarts: usize) -> Result<(), Error> {
-    let others = batch.set.engine.model().outputs() - 1;
+    let others = batch.set.network.outputs() - 1;
     batch.evaluations = others * restarts * steps;
     let ascent = Ascent { steps, restarts, step: None, random_start: restarts > 1 };
     for run in 0..restarts * others {
@@ -84,7 +84,7 @@ pub(super) fn start(batch: &mut AttackBatch<'_>, run: usize, random: bool) {
     }
 }
 
-/// Uniform in the cube; in the Euclidean ball uniform in direction and radius.
+/// Uniform in the cube; in the other balls random in direction and uniform in radius.
 pub(super) fn anywhere(ball: &Ball, x: &mut [f32], origin: &[f32], stream: &mut Stream) {
     match ball.norm {
         Norm::Linf => {
@@ -98,6 +98,10 @@ pub(super) fn anywhere(ball: &Ball, x: &mut [f32], origin: &[f32], stream: &mut 
             for (x, &o) in x.iter_mut().zip(origin) {
                 *x = o + scale * *x;
             }
+        }
+        Norm::L1 => {
+            l1::anywhere(x, ball.radius() * stream.signed().abs(), stream);
+            x.iter_mut().zip(origin).for_each(|(x, o)| *x += o);
         }
     }
     ball.project(x, origin);
@@ -113,14 +117,17 @@ fn advance(batch: &mut AttackBatch<'_>, length: f32) {
         }
         let at = slot * *width..(slot + 1) * *width;
         let (x, origin) = (&mut x[at.clone()], &origin[at]);
-        step(set.ball.norm, x, g, length);
+        step(&set.ball, x, g, length);
         set.ball.project(x, origin);
     }
 }
 
-/// `x += length * sign(g)`, with `sign(0) = 0`; in the Euclidean norm `x += length * g / |g|`.
-pub(super) fn step(norm: Norm, x: &mut [f32], g: &[f32], length: f32) {
-    match norm {
+/// The share of pixels that a step in the L1 norm changes.
+const SPARSE: f64 = 0.05;
+
+/// `x += length * sign(g)`, with `sign(0) = 0`; in the Euclidean norm `x += length * g / |g|`; in the L1 norm along the largest entries.
+pub(super) fn step(ball: &Ball, x: &mut [f32], g: &[f32], length: f32) {
+    match ball.norm {
         Norm::Linf => {
             for (x, &g) in x.iter_mut().zip(g) {
                 let up = if g > 0.0 { length } else { 0.0 };
@@ -134,6 +141,7 @@ pub(super) fn step(norm: Norm, x: &mut [f32], g: &[f32], length: f32) {
                 *x += (scale * f64::from(g)) as f32;
             }
         }
+        Norm::L1 => l1::step(x, g, length, (SPARSE * g.len() as f64) as usize, ball.clip),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Protocols: the attacks, the ball and the rule that decides which images are broken. The published one, and the standard one.
 
-use super::{Attack, AttackLoss, Ball, Grid};
+use super::{Attack, AttackLoss, Ball, Grid, Norm};
 use crate::Error;
 
 /// The points of an attack that count as its result.
@@ -42,6 +42,21 @@ impl Protocol {
         Self { attacks: standard_attacks(), ball: Ball::linf(eps), judge: Judge::Worst }
     }
 
+    /// The ensemble that is published as AutoAttack (Croce and Hein 2020, 2021) with its budgets: APGD on the cross-entropy, targeted
+    /// APGD, targeted FAB, the square attack. In L1 APGD makes five runs, and targets five classes.
+    pub fn autoattack(norm: Norm, eps: f64) -> Self {
+        Self { attacks: autoattack(norm), ball: Ball::of_norm(norm, eps), judge: Judge::Worst }
+    }
+
+    /// The attacks of that name in a norm: `standard`, `autoattack`, or an attack as in [`attack`](Self::attack).
+    pub fn attacks_named(&self, name: &str) -> Result<Vec<Attack>, Error> {
+        Ok(match name {
+            "standard" => standard_attacks(),
+            "autoattack" => autoattack(self.ball.norm),
+            _ => vec![self.attack(name)?],
+        })
+    }
+
     /// An attack by its name, as [`Attack::named`]; under the paper's protocol `pgd` has the published step and start.
     pub fn attack(&self, name: &str) -> Result<Attack, Error> {
         let attack = Attack::named(name)?;
@@ -67,3 +82,16 @@ fn standard_attacks() -> Vec<Attack> {
         Attack::Square { queries: 2000 },
     ]
 }
+
+fn autoattack(norm: Norm) -> Vec<Attack> {
+    let (restarts, targets) = if norm == Norm::L1 { (5, 5) } else { (1, 9) };
+    vec![
+        Attack::Apgd { steps: 100, restarts, loss: AttackLoss::CrossEntropy },
+        Attack::ApgdTargeted { steps: 100, targets, restarts: 1 },
+        Attack::Fab { steps: 100, targets: 9, restarts: 1 },
+        Attack::Square { queries: 5000 },
+    ]
+}
+
+/// The attacks that need no gradients.
+pub const BLACK_BOX: [Attack; 2] = [Attack::Square { queries: 5000 }, Attack::Random { tries: 100 }];

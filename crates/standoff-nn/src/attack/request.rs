@@ -39,13 +39,14 @@ impl Norm {
         match self {
             Self::Linf => "linf",
             Self::L2 => "l2",
+            Self::L1 => "l1",
         }
     }
 
     /// The norm of that name.
     pub fn named(name: &str) -> Result<Self, Error> {
-        let found = [Self::Linf, Self::L2].into_iter().find(|n| n.name() == name);
-        found.ok_or_else(|| Error::Mismatch(format!("unknown norm `{name}`; there are linf, l2")))
+        let found = [Self::Linf, Self::L2, Self::L1].into_iter().find(|n| n.name() == name);
+        found.ok_or_else(|| Error::Mismatch(format!("unknown norm `{name}`; there are linf, l2, l1")))
     }
 }
 
@@ -67,14 +68,34 @@ impl Grid {
     }
 }
 
+/// The values of pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PixelRange {
+    /// The smallest and the largest possible value; `None` for no limits.
+    pub limits: Option<(f32, f32)>,
+    /// The largest magnitude of a pixel, to which rounding errors are in proportion.
+    pub magnitude: f64,
+}
+
+impl PixelRange {
+    /// From 0 to 1.
+    pub const UNIT: Self = Self { limits: Some((0.0, 1.0)), magnitude: 1.0 };
+}
+
 impl Request<'_> {
-    /// The protocol, for images of a shape.
+    /// The protocol, for images of a shape with pixels from 0 to 1.
     pub fn protocol(&self, images: Shape) -> Result<Protocol, Error> {
-        self.check(images)?;
+        self.protocol_in(images, PixelRange::UNIT)
+    }
+
+    /// The protocol, for images of a shape.
+    pub fn protocol_in(&self, images: Shape, pixels: PixelRange) -> Result<Protocol, Error> {
+        self.check(images, pixels)?;
         let eps = self.eps;
         let mut protocol = if self.paper { Protocol::paper(eps) } else { Protocol::standard(eps) };
         if !self.paper {
-            let ball = if self.norm == Some(Norm::L2) { Ball::l2(eps) } else { Ball::linf(eps) };
+            let ball = Ball::of_norm(self.norm.unwrap_or(Norm::Linf), eps);
+            let ball = ball.of_images(images.size(), pixels.magnitude, pixels.limits);
             protocol.ball = ball.stored(self.grid.unwrap_or(Grid::Float));
             // Attacks end early on images that they break, so trying every image costs little and gives figures for each attack.
             protocol.judge = if self.chain { Judge::Worst } else { Judge::Every };
@@ -85,10 +106,16 @@ impl Request<'_> {
         Ok(protocol)
     }
 
-    fn check(&self, images: Shape) -> Result<(), Error> {
+    fn check(&self, images: Shape, pixels: PixelRange) -> Result<(), Error> {
+        let (low, high) = pixels.limits.unwrap_or((0.0, 1e3 * pixels.magnitude as f32));
+        let span = f64::from(high) - f64::from(low);
         let (most, why) = match self.norm {
-            Some(Norm::L2) => ((images.size() as f64).sqrt(), "the distance from a black to a white image"),
-            _ => (1.0, "pixels are from 0 to 1; for levels of 255 write a fraction, such as 8/255"),
+            Some(Norm::L2) => ((images.size() as f64).sqrt() * span, "the distance from a black to a white image"),
+            Some(Norm::L1) => (images.size() as f64 * span, "the distance from a black to a white image"),
+            _ if pixels == PixelRange::UNIT => {
+                (1.0, "pixels are from 0 to 1; for levels of 255 write a fraction, such as 8/255")
+            }
+            _ => (span, "the range of pixels"),
         };
         if !(self.eps >= 0.0 && self.eps <= most) {
             return Err(Error::Mismatch(format!("eps is {}: want a number from 0 to {most} ({why})", self.eps)));
@@ -96,6 +123,7 @@ impl Request<'_> {
         if self.paper {
             let off = [
                 (self.norm == Some(Norm::L2), "norm l2"),
+                (self.norm == Some(Norm::L1), "norm l1"),
                 (self.grid.is_some_and(|grid| grid != Grid::Truncate), "grid but truncate"),
                 (self.chain, "chain"),
             ];
@@ -119,11 +147,12 @@ fn named(protocol: &Protocol, parts: &[String]) -> Result<Vec<Attack>, Error> {
     }
     let mut attacks: Vec<Attack> = Vec::new();
     for name in &names {
-        let attack = protocol.attack(name)?;
-        if attacks.contains(&attack) {
-            return Err(Error::Mismatch(format!("attack `{name}` is given twice")));
+        for attack in protocol.attacks_named(name)? {
+            if attacks.contains(&attack) {
+                return Err(Error::Mismatch(format!("attack `{name}` is given twice")));
+            }
+            attacks.push(attack);
         }
-        attacks.push(attack);
     }
     Ok(attacks)
 }

@@ -5,7 +5,7 @@
 use super::batch::{AttackBatch, Goal};
 use super::pgd::{scale_to, start, step};
 use super::random::Stream;
-use super::{AttackLoss, Ball, Norm};
+use super::{AttackLoss, Ball, Norm, l1};
 use crate::{Ask, Error};
 
 /// The first noise and the first step, as multiples of the radius, and what is left of older gradients at every step.
@@ -64,6 +64,10 @@ fn blur(ball: &Ball, x: &mut [f32], centre: &[f32], radii: f32, stream: &mut Str
                 *x = c + scale * *x;
             }
         }
+        Norm::L1 => {
+            l1::anywhere(x, size, stream);
+            x.iter_mut().zip(centre).for_each(|(x, c)| *x += c);
+        }
     }
 }
 
@@ -81,7 +85,7 @@ fn advance(batch: &AttackBatch<'_>, centres: &mut [f32], average: &mut [f32], pa
         for (a, &g) in average.iter_mut().zip(gradient) {
             *a = MEMORY * *a + (scale * f64::from(g)) as f32;
         }
-        step(set.ball.norm, centre, average, pace * set.ball.radius());
+        step(&set.ball, centre, average, pace * set.ball.radius());
         set.ball.project(centre, &origin[at]);
     }
 }

@@ -2,8 +2,8 @@
 //! (Andriushchenko et al. 2020). It works also where gradients are masked.
 
 use super::batch::{AttackBatch, Goal};
+use super::bumps::Bumps;
 use super::random::Stream;
-use super::square_l2::Bumps;
 use super::{AttackLoss, Ball, Norm};
 use crate::{Ask, Error, Shape};
 
@@ -13,7 +13,7 @@ const LARGEST: f64 = 0.8;
 /// One run of `queries` evaluations, the first on stripes.
 pub(super) fn square(batch: &mut AttackBatch<'_>, queries: usize) -> Result<(), Error> {
     batch.evaluations = queries + 1;
-    let plane = Plane::new(batch.set.engine.model().input());
+    let plane = Plane::new(batch.set.network.input());
     let mut bumps = Bumps::new(plane);
     let mut kept = batch.origin.clone();
     let mut margins = vec![f32::NEG_INFINITY; batch.slots()];
@@ -28,8 +28,8 @@ pub(super) fn square(batch: &mut AttackBatch<'_>, queries: usize) -> Result<(), 
             match (ball.norm, query) {
                 (Norm::Linf, 0) => plane.stripes(ball, x, origin, &mut stream),
                 (Norm::Linf, _) => plane.propose(ball, x, origin, share, &mut stream),
-                (Norm::L2, 0) => bumps.tiles(ball, x, origin, &mut stream),
-                (Norm::L2, _) => bumps.propose(ball, x, origin, share, &mut stream),
+                (Norm::L2 | Norm::L1, 0) => bumps.tiles(ball, x, origin, &mut stream),
+                (Norm::L2 | Norm::L1, _) => bumps.propose(ball, x, origin, share, &mut stream),
             }
         }
         if !batch.evaluate(Goal::Untargeted(AttackLoss::Margin), Ask::Values)? {
@@ -133,7 +133,7 @@ impl Plane {
         for row in self.rows(channel, window) {
             for (x, &o) in x[row.clone()].iter_mut().zip(&origin[row]) {
                 // The same operations as in the projection, so that equal numbers compare equal.
-                let end = if ball.clip { (o + by).clamp(0.0, 1.0) } else { o + by };
+                let end = ball.clip.map_or(o + by, |(low, high)| (o + by).clamp(low, high));
                 changed |= *x != end;
                 *x = end;
             }

@@ -1,8 +1,8 @@
 //! Verification of attacked images: the stored form of each, evaluated alone and from scratch.
 
 use super::batch::with_image;
-use super::{Ball, LabelledImages};
-use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples};
+use super::{Ball, Evaluator, LabelledImages};
+use crate::{Ask, Batch, Error, Loss, Outcome, Samples};
 
 /// The result of verifying one stored image.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,12 +26,12 @@ impl Verdict {
 
 /// Verifies one stored image for each original, from these numbers alone; nothing that an attack reports is used.
 pub fn verify(
-    engine: &Engine,
+    network: &dyn Evaluator,
     labelled: LabelledImages<'_>,
     images: &[f32],
     ball: &Ball,
 ) -> Result<Vec<Verdict>, Error> {
-    let width = engine.model().input().size();
+    let width = network.input().size();
     if images.len() != labelled.images.len() {
         let (got, want) = (images.len(), labelled.images.len());
         return Err(Error::Mismatch(format!("got {got} pixels of attacked images for {want} of originals")));
@@ -45,7 +45,10 @@ pub fn verify(
         ends: &[n],
         weights: None,
     };
-    engine.pass(&batch, Loss::Cw, Ask::Values, &mut out).map_err(|e| with_image(engine, &batch, &ids, e))?;
+    network.pass(&batch, Loss::Cw, Ask::Values, &mut out).map_err(|e| with_image(network, &batch, &ids, e))?;
+    if network.depends_on_batch() {
+        alone(network, &batch, &mut out)?;
+    }
     let judged = images.chunks_exact(width).zip(labelled.images.chunks_exact(width)).enumerate();
     Ok(judged
         .map(|(i, (image, origin))| Verdict {
@@ -55,4 +58,17 @@ pub fn verify(
             share: ball.share(image, origin),
         })
         .collect())
+}
+
+/// Evaluates every misclassified sample again, as a batch of one.
+fn alone(network: &dyn Evaluator, batch: &Batch<'_>, out: &mut Outcome) -> Result<(), Error> {
+    let mut single = Outcome::default();
+    for i in 0..batch.labels.len() {
+        if out.predictions[i] != batch.labels[i] {
+            let rows = [i as u32];
+            network.pass(&Batch { rows: Some(&rows), ends: &[1], ..*batch }, Loss::Cw, Ask::Values, &mut single)?;
+            (out.predictions[i], out.losses[i]) = (single.predictions[0], single.losses[0]);
+        }
+    }
+    Ok(())
 }

@@ -6,7 +6,9 @@
 //!
 //! - sums of products in any order, in blocks, in lanes, with or without fused multiply-adds, rounded to nearest in `f32` or better;
 //! - underflow, whether it is gradual or flushed to zero;
-//! - any tanh with a relative error below 2^-20 (the engine's has 4e-7); ReLU and max-pooling are exact.
+//! - any tanh or sigmoid with a relative error below 2^-20 (the engine's have 4e-7 and 6e-7), any gelu with an error below 2^-20 |x|;
+//!   ReLU, `hardtanh` and max-pooling are exact;
+//! - normalisation with its four numbers in any order, or folded into a scale and a shift, but not into another layer.
 //!
 //! Transformed convolutions (Winograd, FFT) and shorter formats (TF32, bfloat16) round more and are not covered.
 //!
@@ -27,15 +29,18 @@
 //! 255 in another way, or measures its own ball to a millionth only, is still inside. An attack that truncates its images to 256
 //! levels moves them by up to 1/255 more, and one that leaves [0, 1] has left the region: certify the region that such attacks keep to.
 
+mod general;
 mod images;
 mod last;
 mod proof;
-mod rounding;
+pub(crate) mod rounding;
 
+use crate::engine::communicator::gather_words;
 use crate::kernels::LANES;
 use crate::{Batch, Engine, Error, Region, Samples};
 pub use images::ProvenImage;
-use proof::Proof;
+use proof::{Proof, ProofStep};
+use std::ops::Range;
 
 /// The result of [`certify`] for every sample.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,10 +56,30 @@ impl Certified {
     pub fn count(&self) -> usize {
         self.certified.iter().filter(|&&c| c).count()
     }
+
+    /// The proofs of every sample for another rank: a flag, and two words for each margin.
+    fn words(&self) -> Vec<u32> {
+        let each = self.margins.len() / self.certified.len().max(1);
+        let halves = |margin: &f64| [margin.to_bits() as u32, (margin.to_bits() >> 32) as u32];
+        let sample = |(certified, margins): (&bool, &[f64])| {
+            [u32::from(*certified)].into_iter().chain(margins.iter().flat_map(halves)).collect::<Vec<_>>()
+        };
+        self.certified.iter().zip(self.margins.chunks(each.max(1))).flat_map(sample).collect()
+    }
+
+    fn of_words(words: &[u32], outputs: usize) -> Self {
+        let mut all = Self::default();
+        for sample in words.chunks_exact(1 + 2 * outputs) {
+            all.certified.push(sample[0] != 0);
+            let wide = |w: &[u32]| f64::from_bits(u64::from(w[0]) | u64::from(w[1]) << 32);
+            all.margins.extend(sample[1..].chunks_exact(2).map(wide));
+        }
+        all
+    }
 }
 
-/// Tries to prove every row of images robust, with the weights and on the threads of an engine. The result does not depend on the
-/// number of threads.
+/// Tries to prove every row of images robust, with the weights, on the threads and on the ranks of an engine. The result does not
+/// depend on their number.
 ///
 /// ```
 /// use standoff_nn::{Biases, Engine, Error, Model, Region, Shape, certify::certify};
@@ -76,6 +101,22 @@ pub fn certify(engine: &Engine, images: &[f32], labels: &[u16], region: Region) 
     let (width, outputs) = (model.input().size(), model.outputs());
     check_inside(images, width, region)?;
     let steps = proof::steps(model, engine.parameters())?;
+    let prove = |rows: Range<usize>| {
+        prove(engine, &steps, (&images[rows.start * width..rows.end * width], &labels[rows]), region)
+    };
+    match engine.ranks().filter(|_| n > 0) {
+        None => Ok(prove(0..n)),
+        Some(world) => {
+            let (rank, ranks) = (world.rank(), world.ranks());
+            let own = prove(rank * n / ranks..(rank + 1) * n / ranks);
+            Ok(Certified::of_words(&gather_words(&*world, Ok(own.words()))?.concat(), outputs))
+        }
+    }
+}
+
+/// The proofs of some rows, on the threads of this process.
+fn prove(engine: &Engine, steps: &[ProofStep], (images, labels): (&[f32], &[u16]), region: Region) -> Certified {
+    let (width, outputs, n) = (engine.model().input().size(), engine.model().outputs(), labels.len());
     let mut out = Certified { certified: vec![false; n], margins: vec![0.0; n * outputs] };
     // Whole units for every thread; the result of a sample does not depend on the others.
     let share = n.div_ceil(LANES).div_ceil(engine.threads()).max(1) * LANES;
@@ -83,7 +124,6 @@ pub fn certify(engine: &Engine, images: &[f32], labels: &[u16], region: Region) 
         let parts = images.chunks(share * width).zip(labels.chunks(share));
         let results = out.certified.chunks_mut(share).zip(out.margins.chunks_mut(share * outputs));
         for ((images, labels), (certified, margins)) in parts.zip(results) {
-            let steps = &steps;
             scope.spawn(move || {
                 let mut proof = Proof::new(engine.isa(), steps);
                 let samples = images.chunks(LANES * width).zip(labels.chunks(LANES));
@@ -95,7 +135,7 @@ pub fn certify(engine: &Engine, images: &[f32], labels: &[u16], region: Region) 
             });
         }
     });
-    Ok(out)
+    out
 }
 
 /// Refuses inputs that are NaN, too large, or outside the clip.

@@ -35,34 +35,34 @@
 //! exceeds 2^126 could overflow in `f32`, where the bounds of rounding do not hold: nothing is proven then. So `f64` never overflows.
 
 /// The unit of rounding of `f32`.
-pub(super) const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
+pub(crate) const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 /// The unit of rounding of `f64`.
 const WIDE_UNIT: f64 = f64::EPSILON / 2.0;
 /// The least normal number of `f32`.
-pub(super) const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
+pub(crate) const SMALLEST: f64 = f32::MIN_POSITIVE as f64;
 /// For underflow in `f32`, per operation, input and weight: 2^-120.
-pub(super) const TINY: f64 = 64.0 * SMALLEST;
+pub(crate) const TINY: f64 = 64.0 * SMALLEST;
 /// Sums of absolute values up to here cannot overflow in `f32`: 2^126.
-pub(super) const LARGEST: f64 = 0.25 / SMALLEST;
+pub(crate) const LARGEST: f64 = 0.25 / SMALLEST;
 
 /// `gamma_(k+1)` of `f32`, rounded up, for sums of k products.
-pub(super) fn gamma(k: usize) -> f64 {
+pub(crate) fn gamma(k: usize) -> f64 {
     let n = (k + 1) as f64 * UNIT;
     (n / (1.0 - n)).next_up()
 }
 
 /// `g_n` of `f64`, rounded up.
-pub(super) fn wide_gamma(n: usize) -> f64 {
+pub(crate) fn wide_gamma(n: usize) -> f64 {
     let n = n as f64 * WIDE_UNIT;
     (n / (1.0 - n)).next_up()
 }
 
 /// At least `(1 - v)^-n`, for numbers that are rounded n times.
-pub(super) fn grow(n: usize) -> f64 {
+pub(crate) fn grow(n: usize) -> f64 {
     (1.0 + wide_gamma(n)).next_up()
 }
 
 /// The product, rounded up.
-pub(super) fn times(a: f64, b: f64) -> f64 {
+pub(crate) fn times(a: f64, b: f64) -> f64 {
     (a * b).next_up()
 }

@@ -112,9 +112,23 @@ impl Batches {
         self.step
     }
 
+    /// The seed of the order; 0 without one.
+    pub(crate) fn seed(&self) -> u64 {
+        match self.drawing.map(|drawing| drawing.order) {
+            Some(Order::Shuffled(seed)) => seed,
+            _ => 0,
+        }
+    }
+
     /// True if steps use mini-batches.
     pub(crate) fn draws(&self) -> bool {
         self.drawing.is_some()
+    }
+
+    /// The number of samples of each group in a mini-batch, or in all data where every step uses it.
+    pub(crate) fn sizes(&self) -> Vec<f64> {
+        let drawn = |size: usize| self.drawing.map_or(size, |drawing| drawing.each.min(size));
+        self.groups.sizes().into_iter().map(|size| drawn(size) as f64).collect()
     }
 
     /// Moves to the mini-batch of a step; returns whether anything changed.

@@ -1,5 +1,7 @@
 //! Labelled samples of one input shape, in groups: the data of every training and evaluation.
 
+mod published;
+
 use super::{Groups, ImageSet, Table};
 use crate::{Batch, Error, Model, Samples, Shape};
 
@@ -97,13 +99,13 @@ impl Dataset {
     /// Images, their bytes divided by `scale`: 255 for pixels from 0 to 1.
     pub fn images(set: &ImageSet, scale: f32) -> Result<Self, Error> {
         let labels = set.labels.iter().map(|&label| u16::from(label)).collect();
-        Self::bytes(set.images.clone(), scale, Shape::new(1, set.rows, set.cols), labels)
+        Self::bytes(set.images.clone(), scale, set.shape, labels)
     }
 
     /// The rows of a table, in its groups.
     pub fn table(table: &Table) -> Result<Self, Error> {
         Self::floats(table.features.clone(), Shape::vector(table.width), table.labels.clone())?
-            .grouped(&table.groups, table.group_names.len())
+            .in_groups(table.groups.clone())
     }
 
     /// The same samples in `count` groups; `group_of` has the group of every sample.
@@ -112,6 +114,14 @@ impl Dataset {
             return Err(Error::Mismatch(format!("{} groups for {} samples", group_of.len(), self.len())));
         }
         Ok(Self { groups: Groups::new(group_of, count)?, ..self })
+    }
+
+    /// The same samples in these groups, which may overlap.
+    pub fn in_groups(self, groups: Groups) -> Result<Self, Error> {
+        if groups.samples() != self.len() {
+            return Err(Error::Mismatch(format!("groups of {} samples for {} samples", groups.samples(), self.len())));
+        }
+        Ok(Self { groups, ..self })
     }
 
     /// The same samples in one group for each label, from 0 to `count - 1`.
@@ -125,6 +135,12 @@ impl Dataset {
         let values = self.values.first(count * self.input.size());
         let first = Self::new(values, self.input, self.labels[..count].to_vec())?;
         Ok(Self { groups: self.groups.first(count), ..first })
+    }
+
+    /// Up to `count` rows, evenly spaced: a sample of the data that does not depend on a seed.
+    pub fn spaced(&self, count: usize) -> Vec<u32> {
+        let n = count.min(self.len());
+        (0..n).map(|i| (i * self.len() / n) as u32).collect()
     }
 
     /// Checks that a model takes these inputs and has an output for every label.
@@ -172,10 +188,15 @@ impl Dataset {
         self.values.samples()
     }
 
-    /// All samples as one batch, group by group.
+    /// All samples as one batch, group by group; a sample in several groups is there several times.
     pub fn all(&self) -> Batch<'_> {
         let (rows, ends) = (Some(self.groups.order()), self.groups.ends());
         Batch { samples: self.samples(), labels: &self.labels, rows, ends, weights: None }
+    }
+
+    /// Every sample once, as one batch of a single group; `end` is the number of samples.
+    pub fn each_once<'a>(&'a self, end: &'a [usize; 1]) -> Batch<'a> {
+        Batch { samples: self.samples(), labels: &self.labels, rows: None, ends: end, weights: None }
     }
 
     /// Copies one row, as numbers.
@@ -205,7 +226,7 @@ mod tests {
         assert!(text(Dataset::bytes(vec![0; 7], 255.0, Shape::vector(2), vec![0; 4])).contains("got 7 entries"));
         assert_eq!(text(four(vec![0; 4]).unwrap().grouped(&[0; 3], 1)), "3 groups for 4 samples");
         let unknown = text(four(vec![0; 4]).unwrap().grouped(&[0, 1, 2, 0], 2));
-        assert_eq!(unknown, "a sample's group is not one of the 2 groups");
+        assert_eq!(unknown, "a sample's group is 2, which is not one of the 2 groups from 0");
     }
 
     #[test]

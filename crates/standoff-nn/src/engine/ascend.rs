@@ -5,6 +5,7 @@ use super::backward::GradientTargets;
 use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
 use super::packed::LARGEST_INPUT;
 use super::pass::from_lanes;
+use super::ranks::SampleResults;
 use super::worker::Worker;
 use super::{Batch, Engine, Loss, loss};
 use crate::Error;
@@ -108,7 +109,7 @@ impl Engine {
         }
         let ascent = AscentPass { engine: self, batch, loss, steps };
         self.forest(batch.ends, MovedSamples { rows: moved, width }, &mut [], |job| ascent.leaf(job))?;
-        Ok(())
+        self.ranks.gather((batch.ends, self.leaf * LANES), &mut [SampleResults::Floats(moved, width)])
     }
 }
 
@@ -144,7 +145,7 @@ impl AscentPass<'_> {
         for _ in 0..count {
             worker.forward(engine.network(units));
             self.loss_gradient(worker, places.clone());
-            worker.backward(engine.network(units), GradientTargets { params: None, input: true });
+            worker.backward(engine.network(units), GradientTargets { params: None, first: 0, input: true });
             let all = units * width * LANES;
             let (x, g, x0) = (&mut worker.x[..all], &worker.g[..all], &clean[..all]);
             for unit in 0..units {

@@ -2,10 +2,10 @@
 
 use super::linear::{LinearGrad, conv_bias};
 use super::plan::{ConvStage, DenseStage, Stage, StageKind};
-use super::worker::{LeafNetwork, Worker};
+use super::worker::{LeafNetwork, Worker, value};
 use crate::kernels::activation::{ActivateBackward, Activation};
 use crate::kernels::conv_grad::PooledWeightGrad;
-use crate::kernels::pooled_grad::PooledGrad;
+use crate::kernels::pooled_terms::PooledGrad;
 use crate::kernels::{LANES, RunKernel, pool};
 use std::ops::Range;
 
@@ -13,6 +13,8 @@ use std::ops::Range;
 pub(super) struct GradientTargets<'a> {
     /// The gradient with respect to the parameters is added to it; `None` if it is not wanted.
     pub params: Option<&'a mut [f32]>,
+    /// The number of the first of these parameters.
+    pub first: usize,
     /// True if the gradient with respect to the input is wanted, in the worker's `g`.
     pub input: bool,
 }
@@ -20,8 +22,14 @@ pub(super) struct GradientTargets<'a> {
 impl GradientTargets<'_> {
     /// The gradients of the weight and of the bias of a stage. The bias follows the weight in memory.
     pub(super) fn of(&mut self, weight: &Range<usize>, bias: &Range<usize>) -> Option<(&mut [f32], &mut [f32])> {
-        let both = &mut self.params.as_deref_mut()?[weight.start..bias.end];
-        Some(both.split_at_mut(weight.len()))
+        Some(self.part(&(weight.start..bias.end))?.split_at_mut(weight.len()))
+    }
+
+    /// The gradient of some parameters.
+    pub(super) fn part(&mut self, range: &Range<usize>) -> Option<&mut [f32]> {
+        let params = self.params.as_deref_mut()?;
+        let none = range.is_empty();
+        Some(if none { &mut [] } else { &mut params[range.start - self.first..range.end - self.first] })
     }
 
     /// True if the stages before i have gradients to compute.
@@ -33,13 +41,39 @@ impl GradientTargets<'_> {
 impl Worker {
     /// Takes the gradient with respect to the logits, in `g`, back through the network.
     pub(super) fn backward(&mut self, net: LeafNetwork<'_>, mut to: GradientTargets<'_>) {
-        for i in (0..net.stages.len()).rev() {
+        self.graph.sides.begin();
+        if self.backward_stages(net, 0..net.stages.len(), &mut to) {
+            let size = net.units * net.stages.first().map_or(0, |s| s.input) * LANES;
+            self.graph.sides.input(self.isa, [&mut self.g[..size]]);
+        }
+    }
+
+    /// Takes the gradient in `g` back through some stages; returns false if no stage before one of them has gradients to compute.
+    pub(super) fn backward_stages(
+        &mut self,
+        net: LeafNetwork<'_>,
+        stages: Range<usize>,
+        to: &mut GradientTargets<'_>,
+    ) -> bool {
+        for i in stages.rev() {
             let deeper = to.deeper(net.stages, i);
             if !deeper && to.params.is_none() {
-                return;
+                return false;
             }
-            self.backward_stage(net, i, &mut to, deeper);
+            let size = net.units * net.stages[i].output * LANES;
+            self.graph.sides.gather(self.isa, net.stages, i, [&mut self.g[..size]]);
+            self.backward_stage(net, i, to, deeper);
+            if deeper {
+                self.scatter(net, i);
+            }
         }
+        true
+    }
+
+    /// Keeps the gradient of the input of stage i, in `g`, for other readers of this input.
+    pub(super) fn scatter(&mut self, net: LeafNetwork<'_>, i: usize) {
+        let size = net.units * net.stages[i].input * LANES;
+        self.graph.sides.scatter(self.isa, net.stages, i, [&self.g[..size]]);
     }
 
     /// Takes the gradient in `g` back through one stage. If `deeper`, `g` becomes the gradient with respect to its input.
@@ -75,6 +109,7 @@ impl Worker {
                 std::mem::swap(&mut self.g, &mut self.next);
                 return;
             }
+            _ => return self.backward_general(net, i, to, deeper),
         }
         if deeper {
             std::mem::swap(&mut self.g, &mut self.next);
@@ -94,7 +129,7 @@ impl Worker {
         deeper: bool,
     ) {
         let (n, k) = (net.units * dense.n * LANES, net.units * dense.k * LANES);
-        let inputs = if i == 0 { &self.x } else { &self.outputs[i - 1] };
+        let inputs = value(&self.x, &self.outputs, net.stages[i].from);
         let (d_weights, d_bias) = to.of(&dense.weight, &dense.bias).unzip();
         let map = LinearGrad {
             g: &self.g[..n],
@@ -121,7 +156,7 @@ impl Worker {
         if conv.sparse() {
             return self.sparse_backward(net, (i, conv), d_weights, deeper);
         }
-        let inputs = if i == 0 { &self.x } else { &self.outputs[i - 1] };
+        let inputs = value(&self.x, &self.outputs, net.stages[i].from);
         for u in 0..net.units {
             let (at, at_in) = (u * n_out..(u + 1) * n_out, u * n_in..(u + 1) * n_in);
             let (g, x) = (&self.g[at.clone()], &inputs[at_in.clone()]);
@@ -147,7 +182,7 @@ impl Worker {
         deeper: bool,
     ) {
         let (n_in, n_out) = (net.stages[i].input * LANES, net.stages[i].output * LANES);
-        let inputs = if i == 0 { &self.x } else { &self.outputs[i - 1] };
+        let inputs = value(&self.x, &self.outputs, net.stages[i].from);
         let mut sparse = self.linear.sparse_conv(i, conv.shape);
         if d_weights.is_some() {
             sparse.clear();

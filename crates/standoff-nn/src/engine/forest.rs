@@ -1,6 +1,7 @@
 //! Sums over a batch: one binary tree per group. The leaves run on any thread; the order of additions is fixed by the tree.
 
 use super::Engine;
+use super::ranks::RankScratch;
 use crate::Error;
 use crate::kernels::LANES;
 use std::ops::Range;
@@ -12,8 +13,15 @@ pub(super) trait SplitResults: Send + Sized {
     fn split(self, samples: usize) -> (Self, Self);
 }
 
+impl<A: SplitResults, B: SplitResults> SplitResults for (A, B) {
+    fn split(self, samples: usize) -> (Self, Self) {
+        let ((a, a_right), (b, b_right)) = (self.0.split(samples), self.1.split(samples));
+        ((a, b), (a_right, b_right))
+    }
+}
+
 /// The sums over samples besides the gradient.
-#[derive(Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LeafSum {
     pub loss: f64,
     /// Number of correct predictions, or of certified samples.
@@ -43,7 +51,7 @@ struct Forest<'a, F> {
 }
 
 impl Engine {
-    /// The sum of each group. `gradients` has one vector per group, or is empty. The leaves do not depend on the number of threads.
+    /// The sum of each group. `gradients` has one vector per group, of one length up to that of the parameters, or is empty. The leaves do not depend on the number of threads.
     pub(super) fn forest<P: SplitResults, F>(
         &self,
         ends: &[usize],
@@ -54,6 +62,9 @@ impl Engine {
     where
         F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
     {
+        if !self.ranks.alone() {
+            return self.forest_of_ranks(ends, out, gradients, leaf);
+        }
         let mut gradients = gradients.iter_mut();
         let mut trees = Vec::with_capacity(ends.len());
         let (mut start, mut rest) = (0, out);
@@ -68,12 +79,59 @@ impl Engine {
             });
             start = end;
         }
+        self.run_trees(&mut trees, leaf)?;
+        Ok(trees.iter().map(|tree| tree.sum).collect())
+    }
+
+    fn run_trees<P: SplitResults, F>(&self, trees: &mut [Tree<'_, P>], leaf: F) -> Result<(), Error>
+    where
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
+    {
         let forest = Forest { engine: self, leaf };
         match &self.threads {
-            Some(pool) => pool.install(|| forest.run(&mut trees))?,
-            None => forest.run(&mut trees)?,
+            Some(pool) => pool.install(|| forest.run(trees)),
+            None => forest.run(trees),
         }
-        Ok(trees.iter().map(|tree| tree.sum).collect())
+    }
+
+    /// The same over several ranks: this one sums the nodes of its leaves. [`gather`](super::ranks::Ranks::gather) follows for the
+    /// results of the samples.
+    fn forest_of_ranks<P: SplitResults, F>(
+        &self,
+        ends: &[usize],
+        out: P,
+        gradients: &mut [Vec<f32>],
+        leaf: F,
+    ) -> Result<Vec<LeafSum>, Error>
+    where
+        F: Fn(LeafJob<'_, P>) -> Result<LeafSum, Error> + Sync,
+    {
+        let mut scratch = self.ranks.take();
+        let RankScratch { plan, own, sums, .. } = &mut scratch;
+        plan.set(ends, self.leaf * LANES, self.ranks.world.ranks());
+        let nodes = plan.nodes.iter().filter(|node| node.rank == self.ranks.world.rank());
+        let count = nodes.clone().count();
+        own.resize_with(if gradients.is_empty() { 0 } else { count }, Vec::new);
+        let size = gradients.first().map_or(0, Vec::len);
+        own.iter_mut().for_each(|node| node.resize(size, 0.0));
+        let mut own = own.iter_mut();
+        let mut trees = Vec::with_capacity(count);
+        let (mut start, mut rest) = (0, out);
+        for node in nodes {
+            let (mine, others) = rest.split(node.places.start - start).1.split(node.places.len());
+            (start, rest) = (node.places.end, others);
+            let group = if node.group == 0 { 0 } else { ends[node.group - 1] }..ends[node.group];
+            let (scale, gradient) = (1.0 / group.len() as f32, own.next().map(|g| &mut g[..]));
+            let job = LeafJob { places: node.places.clone(), scale, out: mine, gradient };
+            trees.push(Tree { job: Some(job), sum: LeafSum::default() });
+        }
+        let done = self.run_trees(&mut trees, leaf);
+        sums.clear();
+        sums.extend(trees.iter().map(|tree| tree.sum));
+        drop(trees);
+        let all = self.ranks.sum(&mut scratch, &done, gradients);
+        put(&self.ranks.scratch, scratch);
+        all
     }
 }
 
@@ -131,9 +189,10 @@ impl<F> Forest<'_, F> {
             return Ok(a?.plus(b?));
         };
         let mut other = take(&engine.spare).unwrap_or_else(|| vec![0.0; engine.model.size()]);
+        let right_gradient = &mut other[..gradient.len()];
         let (a, b) = self.both(
             || self.tree(LeafJob { places: left_places, scale, out: left, gradient: Some(gradient) }),
-            || self.tree(LeafJob { places: right_places, scale, out: right, gradient: Some(&mut other) }),
+            || self.tree(LeafJob { places: right_places, scale, out: right, gradient: Some(right_gradient) }),
         );
         for (g, o) in gradient.iter_mut().zip(&other) {
             *g += o;
@@ -144,7 +203,7 @@ impl<F> Forest<'_, F> {
 }
 
 impl LeafSum {
-    fn plus(self, other: Self) -> Self {
+    pub(super) fn plus(self, other: Self) -> Self {
         Self { loss: self.loss + other.loss, count: self.count + other.count }
     }
 }

@@ -27,7 +27,8 @@
 use super::plan::{ConvStage, DenseStage, Stage, StageKind};
 use super::sparse_conv::{SparseConv, SparseScratch};
 use crate::kernels::activation::{Activation, SumOf};
-use crate::kernels::{ConvShape, Isa, LANES, RunKernel, channels_last, conv, conv_grad, dense, transpose};
+use crate::kernels::pooled_grad::PooledShape;
+use crate::kernels::{AlignedFloats, ConvShape, Isa, LANES, RunKernel, conv, conv_grad, dense, transpose};
 
 /// The gradients of one linear map `y = W x + b`. All vectors are `[unit][entry][lane]`.
 pub(super) struct LinearGrad<'a> {
@@ -54,7 +55,7 @@ pub(super) struct LinearScratch {
     /// Per sparse convolution.
     sparse: Vec<SparseScratch>,
     /// One unit with channels last, for sparse convolutions.
-    channels_last: Vec<f32>,
+    channels_last: AlignedFloats,
 }
 
 impl LinearScratch {
@@ -66,7 +67,7 @@ impl LinearScratch {
                 StageKind::Dense(DenseStage { n, k, .. }) => {
                     (rows_x, rows_g) = (rows_x.max(dense::stride(*k)), rows_g.max(dense::stride(*n)));
                 }
-                StageKind::Conv(conv) if conv.sparse() => channels_last = channels_last.max(unit_size(conv.shape)),
+                StageKind::Conv(conv) if conv.sparse() => channels_last = channels_last.max(unit_size(isa, conv.shape)),
                 _ => {}
             }
         }
@@ -78,7 +79,7 @@ impl LinearScratch {
             _ => Vec::new(),
         };
         let sparse = |stage: &Stage| match &stage.kind {
-            StageKind::Conv(conv) if conv.sparse() => SparseScratch::new(conv.shape, matrices),
+            StageKind::Conv(conv) if conv.sparse() => SparseScratch::new(isa, conv.shape, matrices),
             _ => SparseScratch::default(),
         };
         Self {
@@ -87,7 +88,7 @@ impl LinearScratch {
             rows_g: vec![0.0; units * LANES * rows_g],
             bordered: stages.iter().map(bordered).collect(),
             sparse: stages.iter().map(sparse).collect(),
-            channels_last: vec![0.0; channels_last],
+            channels_last: AlignedFloats::zeros(channels_last),
         }
     }
 
@@ -157,14 +158,14 @@ impl LinearScratch {
 
     /// The scratch of sparse convolution stage i.
     pub(super) fn sparse_conv(&mut self, i: usize, shape: ConvShape) -> SparseConv<'_> {
-        let images = &mut self.channels_last[..unit_size(shape)];
+        let images = &mut self.channels_last[..unit_size(self.isa, shape)];
         SparseConv { isa: self.isa, shape, images, scratch: &mut self.sparse[i] }
     }
 }
 
 /// Entries of the input of one unit with channels last.
-fn unit_size(shape: ConvShape) -> usize {
-    LANES * channels_last::stride(shape.h * shape.w, shape.cin)
+fn unit_size(isa: Isa, shape: ConvShape) -> usize {
+    LANES * PooledShape::for_weights(isa, shape).stride().max(PooledShape::for_input(isa, shape).stride())
 }
 
 /// Adds the gradient of a convolution's bias: g, `[unit][channel][position][lane]`, summed over all but the channels.

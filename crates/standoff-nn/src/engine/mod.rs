@@ -3,34 +3,45 @@
 //!
 //! Each group of a batch is cut into leaves of a few units. A thread runs a leaf through the whole network and back while it is in
 //! the cache. Sums over leaves follow a binary tree over their index, so the result depends neither on the number of threads nor on
-//! the assignment of leaves to threads. Memory grows with the size of a leaf, not with that of the batch.
+//! the assignment of leaves to threads, nor on the number of processes that share a pass (`ranks.rs`). Memory grows with the size of a leaf, not with that of the batch.
 
 mod ascend;
 mod backward;
 mod batch;
+mod batch_norm;
+pub mod communicator;
+mod dropout;
 mod forest;
+mod general;
+mod graph;
 mod interval;
 mod linear;
 mod loss;
 mod packed;
 mod pass;
 mod plan;
+mod population;
 mod profile;
+mod ranks;
 mod sparse_conv;
+mod taps;
+mod training;
 mod worker;
 
 pub use crate::kernels::ascent_step::StepKind;
 pub use ascend::Steps;
 pub use batch::{Batch, Samples};
-pub use interval::{Bounds, Region};
+pub use dropout::Draw;
+pub use interval::{Bounds, Region, check_relaxation};
 pub use loss::Loss;
+pub use population::POPULATION;
 pub use profile::StageTime;
 
 use crate::kernels::{Isa, LANES};
 use crate::{Error, Model};
 use packed::Packed;
 use plan::{DenseStage, Stage, StageKind};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use worker::{LeafNetwork, Worker};
 
 /// The gradients that a pass computes, besides losses and predictions.
@@ -92,7 +103,10 @@ pub struct Engine {
     threads: Option<rayon::ThreadPool>,
     workers: Mutex<Vec<Worker>>,
     interval: interval::IntervalScratch,
+    relaxation: interval::IntervalScratch,
     ascent: ascend::AscentScratch,
+    ranks: ranks::Ranks,
+    training: Mutex<Vec<training::TrainingScratch>>,
     /// Scratch for the gradients of the right-hand branches of the tree.
     spare: Mutex<Vec<Vec<f32>>>,
 }
@@ -100,7 +114,7 @@ pub struct Engine {
 impl Engine {
     /// The network as `units` units of a leaf run through it.
     fn network(&self, units: usize) -> LeafNetwork<'_> {
-        LeafNetwork { weights: &self.weights, stages: &self.stages, units }
+        LeafNetwork { weights: &self.weights, stages: &self.stages, units, training: None }
     }
 
     /// An engine on this many threads (0 for one per processor), with the instruction set that `STANDOFF_ISA` names or the best of
@@ -125,7 +139,7 @@ impl Engine {
         let leaf = leaf_units(&stages);
         let workers = (0..threads).map(|_| Worker::new(isa, &stages, leaf)).collect();
         Ok(Self {
-            weights: Packed::new(model.size(), &stages),
+            weights: Packed::new(isa, model.size(), &stages),
             model: model.clone(),
             stages,
             isa,
@@ -133,9 +147,24 @@ impl Engine {
             threads: if threads > 1 { Some(pool(threads)?) } else { None },
             workers: Mutex::new(workers),
             interval: interval::IntervalScratch::default(),
+            relaxation: interval::IntervalScratch::default(),
             ascent: ascend::AscentScratch::default(),
+            ranks: ranks::Ranks::default(),
+            training: Mutex::default(),
             spare: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Computes passes together with the engines of other ranks, which make the same calls. Engines are made for the
+    /// [`world`](communicator::world).
+    pub fn over(mut self, ranks: Arc<dyn communicator::Communicator>) -> Self {
+        self.ranks = ranks::Ranks::of(ranks);
+        self
+    }
+
+    /// The ranks that share its passes; `None` for one process.
+    pub(crate) fn ranks(&self) -> Option<Arc<dyn communicator::Communicator>> {
+        (!self.ranks.alone()).then(|| Arc::clone(&self.ranks.world))
     }
 
     /// The model.
@@ -167,7 +196,7 @@ impl Engine {
     pub fn pass(&self, batch: &Batch<'_>, loss: Loss<'_>, ask: Ask, out: &mut Outcome) -> Result<(), Error> {
         batch.check(&self.model)?;
         loss.check(batch.len(), self.model.outputs())?;
-        self.run(batch, loss, ask, out)
+        self.run(&pass::Pass { engine: self, batch, loss, ask, draw: None }, out)
     }
 }
 
@@ -179,5 +208,13 @@ fn leaf_units(stages: &[Stage]) -> usize {
         _ => 0,
     });
     let blocks = if largest.max().unwrap_or(0) > 1 << 16 { 4 } else { 2 };
-    blocks * 16 / LANES
+    if !stages.iter().any(Stage::is_general) {
+        return blocks * 16 / LANES;
+    }
+    // General networks keep every value of a leaf, so large images get smaller leaves.
+    let unit: usize = stages.iter().map(|stage| stage.output).sum::<usize>() * LANES * size_of::<f32>();
+    [8, 4, 2].into_iter().find(|units| units * unit <= LEAF_BYTES).unwrap_or(1)
 }
+
+/// The values of a leaf of a general network take at most so many bytes, if it has more than one unit.
+const LEAF_BYTES: usize = 1 << 20;

@@ -1,23 +1,27 @@
 //! A pass: the work of one leaf of the batch, and its results.
 
 use super::backward::GradientTargets;
+use super::dropout::Draw;
 use super::forest::{LeafJob, LeafSum, SplitResults, put, take};
-use super::worker::Worker;
+use super::ranks::SampleResults;
+use super::worker::{LeafNetwork, TrainingLeaf, Worker};
 use super::{Ask, Batch, Engine, Loss, Outcome, loss};
 use crate::Error;
 use crate::kernels::{Isa, LANES, RunKernel, transpose};
 use std::ops::Range;
 
 /// The arguments of a pass, shared by all leaves.
-struct Pass<'a> {
-    engine: &'a Engine,
-    batch: &'a Batch<'a>,
-    loss: Loss<'a>,
-    ask: Ask,
+pub(super) struct Pass<'a> {
+    pub engine: &'a Engine,
+    pub batch: &'a Batch<'a>,
+    pub loss: Loss<'a>,
+    pub ask: Ask,
+    /// In training steps.
+    pub draw: Option<Draw>,
 }
 
 /// The results of a range of samples.
-struct PassResults<'a> {
+pub(super) struct PassResults<'a> {
     losses: &'a mut [f32],
     logits: &'a mut [f32],
     predictions: &'a mut [u16],
@@ -52,7 +56,15 @@ impl SplitResults for PassResults<'_> {
 
 impl Engine {
     /// Runs a checked pass.
-    pub(super) fn run(&self, batch: &Batch<'_>, loss: Loss<'_>, ask: Ask, out: &mut Outcome) -> Result<(), Error> {
+    pub(super) fn run(&self, pass: &Pass<'_>, out: &mut Outcome) -> Result<(), Error> {
+        let (results, gradients) = self.prepare(pass, out);
+        let sums = self.forest(pass.batch.ends, results, gradients, |job| pass.leaf(job))?;
+        self.complete(pass, &sums, out)
+    }
+
+    /// Makes room for the results of a pass.
+    pub(super) fn prepare<'o>(&self, pass: &Pass<'_>, out: &'o mut Outcome) -> (PassResults<'o>, &'o mut [Vec<f32>]) {
+        let &Pass { batch, ask, .. } = pass;
         let (n, groups, width) = (batch.len(), batch.ends.len(), self.model.input().size());
         out.losses.resize(n, 0.0);
         out.logits.resize(n * self.model.outputs(), 0.0);
@@ -68,8 +80,19 @@ impl Engine {
             outputs: self.model.outputs(),
             width,
         };
-        let pass = Pass { engine: self, batch, loss, ask };
-        let sums = self.forest(batch.ends, results, &mut out.gradients, |job| pass.leaf(job))?;
+        (results, &mut out.gradients)
+    }
+
+    /// Collects the results of all ranks, and checks them.
+    pub(super) fn complete(&self, pass: &Pass<'_>, sums: &[LeafSum], out: &mut Outcome) -> Result<(), Error> {
+        let width = if pass.ask == Ask::InputGradients { self.model.input().size() } else { 0 };
+        let mut results = [
+            SampleResults::Floats(&mut out.losses, 1),
+            SampleResults::Floats(&mut out.logits, self.model.outputs()),
+            SampleResults::Numbers(&mut out.predictions),
+            SampleResults::Floats(&mut out.input_gradients, width),
+        ];
+        self.ranks.gather((pass.batch.ends, self.leaf * LANES), &mut results)?;
         out.group_losses.clear();
         out.group_losses.extend(sums.iter().map(|s| s.loss));
         out.group_correct.clear();
@@ -112,7 +135,8 @@ impl Pass<'_> {
         let LeafJob { places, scale, mut out, gradient } = job;
         let (width, units) = (engine.model.input().size(), places.len().div_ceil(LANES));
         self.batch.load(engine.isa, &mut worker.x[..units * width * LANES], places.clone(), width)?;
-        worker.forward(engine.network(units));
+        let net = self.network(units, places.start);
+        worker.forward(net);
         let sum = self.losses(worker, places.clone(), scale, &mut out);
         match self.ask {
             Ask::Values => {}
@@ -121,10 +145,10 @@ impl Pass<'_> {
                 if let Some(params) = params.as_deref_mut() {
                     params.fill(0.0);
                 }
-                worker.backward(engine.network(units), GradientTargets { params, input: false });
+                worker.backward(net, GradientTargets { params, first: 0, input: false });
             }
             Ask::InputGradients => {
-                worker.backward(engine.network(units), GradientTargets { params: None, input: true });
+                worker.backward(net, GradientTargets { params: None, first: 0, input: true });
                 for (unit, rows) in out.input_gradients.chunks_mut(width * LANES).enumerate() {
                     from_lanes(engine.isa, rows, &worker.g[unit * width * LANES..(unit + 1) * width * LANES]);
                 }
@@ -133,8 +157,20 @@ impl Pass<'_> {
         Ok(sum)
     }
 
+    /// The network of a leaf whose first sample is at a place of the batch.
+    fn network(&self, units: usize, first: usize) -> LeafNetwork<'_> {
+        let training = self.draw.map(|draw| TrainingLeaf { norms: None, draw, first });
+        LeafNetwork { training, ..self.engine.network(units) }
+    }
+
     /// Losses, predictions and, unless `ask` is `Values`, the gradient with respect to the logits, in `worker.g`.
-    fn losses(&self, worker: &mut Worker, places: Range<usize>, scale: f32, out: &mut PassResults<'_>) -> LeafSum {
+    pub(super) fn losses(
+        &self,
+        worker: &mut Worker,
+        places: Range<usize>,
+        scale: f32,
+        out: &mut PassResults<'_>,
+    ) -> LeafSum {
         let n = self.engine.model.outputs();
         let mut sum = LeafSum::default();
         for (unit, first) in places.clone().step_by(LANES).enumerate() {

@@ -5,7 +5,7 @@ use super::plan::{ConvStage, DenseStage, Stage, StageKind};
 use super::worker::Worker;
 use super::{Engine, Model};
 use crate::kernels::peak::{CHAINS, Peak};
-use crate::kernels::{LANES, RunKernel};
+use crate::kernels::{LANES, PAIR, RunKernel};
 use std::time::{Duration, Instant};
 
 /// The speed of one stage in one direction.
@@ -44,13 +44,13 @@ impl Engine {
             push("forward", time(each, || worker.forward_stage(net, i)));
             if stage.has_parameters() {
                 let seconds = time(each, || {
-                    let mut want = GradientTargets { params: Some(&mut gradient), input: false };
+                    let mut want = GradientTargets { params: Some(&mut gradient), first: 0, input: false };
                     worker.backward_stage(net, i, &mut want, false);
                 });
                 push("to weights", seconds);
             }
             let seconds = time(each, || {
-                let mut want = GradientTargets { params: None, input: true };
+                let mut want = GradientTargets { params: None, first: 0, input: true };
                 worker.backward_stage(net, i, &mut want, true);
                 worker.g.fill(0.01);
             });
@@ -63,7 +63,7 @@ impl Engine {
     /// fused multiply-adds.
     pub fn peak(&self, each: Duration) -> f64 {
         const ROUNDS: usize = 10_000;
-        let flops = (ROUNDS * CHAINS * LANES * 2) as f64;
+        let flops = (ROUNDS * CHAINS * PAIR * 2) as f64;
         flops / time(each, || std::hint::black_box(self.isa.run(Peak(ROUNDS))))
     }
 }
@@ -94,6 +94,7 @@ fn flops(stage: &Stage) -> f64 {
             2.0 * (positions * shape.cout * shape.taps()) as f64
         }
         StageKind::Dense(DenseStage { n, k, .. }) => 2.0 * (n * k) as f64,
+        StageKind::Taps(taps) => 2.0 * (taps.to.size() * taps.row()) as f64,
         _ => 0.0,
     }
 }

@@ -1,8 +1,11 @@
 //! One thread's scratch, and the forward pass of a leaf of the batch: a few units, which stay in the cache from the input to the
 //! gradient.
 
+use super::batch_norm::BatchNorms;
+use super::dropout::Draw;
+use super::graph::GraphScratch;
 use super::linear::LinearScratch;
-use super::packed::Packed;
+use super::packed::{Packed, ScaleParts};
 use super::plan::{Stage, StageKind};
 use crate::kernels::{Isa, LANES, RunKernel, activation, conv, dense, pool};
 use std::ops::Range;
@@ -14,6 +17,26 @@ pub(super) struct LeafNetwork<'a> {
     pub stages: &'a [Stage],
     /// Units in use.
     pub units: usize,
+    /// In training: the statistics of the batch, and dropout.
+    pub training: Option<TrainingLeaf<'a>>,
+}
+
+/// The inputs of a leaf of a training step, besides the network.
+#[derive(Clone, Copy)]
+pub(super) struct TrainingLeaf<'a> {
+    /// `None` without batch normalisation.
+    pub norms: Option<&'a BatchNorms>,
+    pub draw: Draw,
+    /// The place of its first sample in the batch.
+    pub first: usize,
+}
+
+impl<'a> LeafNetwork<'a> {
+    /// The numbers of stage i, a scale: in training, those of the batch.
+    pub(super) fn scale(self, i: usize) -> ScaleParts<'a> {
+        let of_batch = self.training.and_then(|leaf| leaf.norms?.scale(i));
+        of_batch.unwrap_or_else(|| self.weights.scale(i))
+    }
 }
 
 /// One thread's scratch for a fixed number of units; nothing is allocated after it is built. Vectors are
@@ -31,6 +54,7 @@ pub(crate) struct Worker {
     pub(super) g: Vec<f32>,
     pub(super) next: Vec<f32>,
     pub(super) linear: LinearScratch,
+    pub(super) graph: GraphScratch,
 }
 
 impl Worker {
@@ -44,6 +68,7 @@ impl Worker {
             g: vec![0.0; units * largest * LANES],
             next: vec![0.0; units * largest * LANES],
             linear: LinearScratch::new(isa, stages, units, 1),
+            graph: GraphScratch::new(stages, units, 1),
         }
     }
 
@@ -63,8 +88,11 @@ impl Worker {
     pub(super) fn forward_stage(&mut self, net: LeafNetwork<'_>, i: usize) {
         let (stage, isa) = (&net.stages[i], self.isa);
         let (n_in, n_out) = (stage.input * LANES, stage.output * LANES);
+        if stage.is_general() {
+            return self.forward_general(net, i);
+        }
         let (before, after) = self.outputs.split_at_mut(i);
-        let x = &before.last().unwrap_or(&self.x)[..net.units * n_in];
+        let x = &value(&self.x, before, stage.from)[..net.units * n_in];
         let out = &mut after[0][..net.units * n_out];
         let winners = &mut self.winners[i];
         match &stage.kind {
@@ -103,6 +131,12 @@ impl Worker {
                 out.copy_from_slice(x);
                 isa.run(activation::Activate { x: out, act: *act });
             }
+            _ => {}
         }
     }
+}
+
+/// A value of the graph: 0 is the input, i + 1 the output of stage i.
+pub(super) fn value<'a>(x: &'a [f32], outputs: &'a [Vec<f32>], value: usize) -> &'a [f32] {
+    if value == 0 { x } else { &outputs[value - 1] }
 }

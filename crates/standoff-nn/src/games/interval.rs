@@ -6,11 +6,17 @@
 //! With wide intervals at the start, a network only learns to be constant. So training begins with the plain loss, and between two
 //! steps eps grows from 0 while kappa decreases from 1 (S. Gowal et al., "On the effectiveness of interval bound propagation for
 //! training verifiably robust models", 2018).
+//!
+//! CROWN-IBP takes m from a mixture: `beta` times a tighter bound by one backward linear relaxation over the intervals
+//! ([`Engine::relaxed_bounds`](crate::Engine::relaxed_bounds)), which costs more, and `1 - beta` times that by intervals. Beta goes from one
+//! value to another while eps grows (H. Zhang et al., "Towards stable and efficient training of verifiably robust neural networks", 2020).
 
 use super::{GameLosses, NetworkGame, Ramp, StepInput, WeightSets};
 use crate::data::{Batches, Batching, Dataset, Groups};
-use crate::{Ask, Batch, Bounds, Error, Loss, Model, Outcome, Region};
+use crate::engine::check_relaxation;
+use crate::{Ask, Batch, Bounds, Error, Layer, Loss, Model, Outcome, Region, View, reference};
 use standoff::Certificate;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Options of interval-bound training.
@@ -20,7 +26,11 @@ pub struct IntervalOptions {
     pub region: Region,
     /// The weight of the plain loss at the end of the ramp, from 0 to 1.
     pub kappa: f64,
-    /// The steps in which eps grows and kappa decreases.
+    /// The slope of every layer `ramp` outside of its clip before the ramp of eps; 0 at its end and for measuring, whatever x has.
+    pub slope: f32,
+    /// The share of the margins by backward relaxation before the ramp of eps and at its end, from 0 to 1; 0 and 0 for intervals alone.
+    pub crown: (f64, f64),
+    /// The steps in which eps grows, and kappa and the slope decrease.
     pub ramp: Ramp,
     /// The samples of a step.
     pub batching: Batching,
@@ -29,7 +39,7 @@ pub struct IntervalOptions {
 impl IntervalOptions {
     /// For images with pixels from 0 to 1: at the end both losses have the same weight.
     pub const fn image(eps: f32, ramp: Ramp, batching: Batching) -> Self {
-        Self { region: Region::image(eps), kappa: 0.5, ramp, batching }
+        Self { region: Region::image(eps), kappa: 0.5, slope: 0.0, crown: (0.0, 0.0), ramp, batching }
     }
 }
 
@@ -58,6 +68,8 @@ pub type IntervalGame = NetworkGame<IntervalLosses>;
 #[derive(Debug)]
 pub struct IntervalLosses {
     options: IntervalOptions,
+    /// The slopes of the layers `ramp` among the parameters.
+    slopes: Vec<Range<usize>>,
     natural: Outcome,
     bounds: Bounds,
     value: f64,
@@ -71,8 +83,22 @@ impl IntervalGame {
         if !(0.0..=1.0).contains(&options.kappa) {
             return Err(Error::Mismatch(format!("kappa is {}: want a number from 0 to 1", options.kappa)));
         }
+        if !(0.0..=1.0).contains(&options.slope) {
+            return Err(Error::Mismatch(format!("the slope of ramp is {}: want a number from 0 to 1", options.slope)));
+        }
+        for share in [options.crown.0, options.crown.1] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::Mismatch(format!("a share of crown is {share}: want a number from 0 to 1")));
+            }
+        }
+        if options.crown != (0.0, 0.0) {
+            check_relaxation(model)?;
+        }
+        let slopes =
+            model.views().iter().filter(|view| matches!(model.layers()[view.layer], Layer::Ramp) && !view.trained);
+        let slopes = slopes.map(|view| view.range.clone()).collect();
         let (natural, bounds) = (Outcome::default(), Bounds::default());
-        let losses = IntervalLosses { options: *options, natural, bounds, value: f64::NAN };
+        let losses = IntervalLosses { options: *options, slopes, natural, bounds, value: f64::NAN };
         let mut batches = Batches::new(Groups::single(data.len()), options.batching)?;
         batches.resample(0);
         Self::with_losses((model, threads), data, batches, losses)
@@ -81,6 +107,11 @@ impl IntervalGame {
     /// The eps and the kappa of the current batch.
     pub fn mixture(&self) -> (f32, f64) {
         self.losses.mixture(self.batches.step())
+    }
+
+    /// The share of the margins by backward relaxation in the current batch.
+    pub fn relaxed(&self) -> f64 {
+        self.losses.relaxed(self.batches.step())
     }
 
     /// The results of the plain pass over the current batch. Not updated where kappa is 0 and only the bound is needed.
@@ -114,11 +145,22 @@ impl IntervalLosses {
         let eps = (f64::from(self.options.region.eps) * share) as f32;
         (eps, 1.0 + (self.options.kappa - 1.0) * share)
     }
+
+    fn relaxed(&self, step: Option<u64>) -> f64 {
+        let share = step.map_or(1.0, |step| self.options.ramp.at(step));
+        let (first, last) = self.options.crown;
+        first + (last - first) * share
+    }
 }
 
 impl GameLosses for IntervalLosses {
     fn weights(&self) -> WeightSets {
         WeightSets::One(1)
+    }
+
+    fn set_by_step(&self, step: Option<u64>, x: &mut [f32]) {
+        let share = step.map_or(1.0, |step| self.options.ramp.at(step)) as f32;
+        self.slopes.iter().for_each(|slope| x[slope.clone()].fill(self.options.slope * (1.0 - share)));
     }
 
     fn evaluate(&mut self, input: &StepInput<'_>, ask: Ask) -> Result<(), Error> {
@@ -132,7 +174,10 @@ impl GameLosses for IntervalLosses {
         }
         if kappa < 1.0 || all {
             let region = Region { eps, ..self.options.region };
-            input.engine.bounds(&batch, region, ask, &mut self.bounds)?;
+            match self.relaxed(input.step) as f32 {
+                0.0 => input.engine.bounds(&batch, region, ask, &mut self.bounds)?,
+                beta => input.engine.relaxed_bounds(&batch, (region, beta), ask, &mut self.bounds)?,
+            }
             self.value += (1.0 - kappa) * self.bounds.group_losses[0];
         }
         Ok(())
@@ -159,4 +204,39 @@ impl GameLosses for IntervalLosses {
     fn grad_y(&self, out: &mut [f32]) {
         out[0] = self.value as f32;
     }
+}
+
+/// Sets the caps of every layer `ramp` to the mean over some samples of what each channel would give without a cap, where that is
+/// positive; `count` samples from the first on. Thresholds of pixels, a layer `ramp` behind a 1x1 convolution of the input, keep theirs.
+/// The slow reference network computes the activations: a few hundred samples are enough.
+pub fn set_mean_caps(model: &Model, parameters: &mut [f32], data: &Dataset, count: usize) -> Result<(), Error> {
+    data.check(model)?;
+    if parameters.len() != model.size() {
+        return Err(Error::Mismatch(format!("got {} parameters, the model has {}", parameters.len(), model.size())));
+    }
+    let wide: Vec<f64> = parameters.iter().map(|&p| f64::from(p)).collect();
+    let count = count.clamp(1, data.len());
+    let mut sums = vec![0.0; model.size()];
+    let (mut row, mut x) = (vec![0.0; data.input().size()], Vec::new());
+    let behind_pixel = |view: &View| view.layer == 1 && model.layers()[0].conv2d().is_some_and(|c| c.kernel == [1, 1]);
+    let is_cap = |view: &&View| model.layers()[view.layer] == Layer::Ramp && view.trained && !behind_pixel(view);
+    for sample in 0..count {
+        data.copy_row(sample, &mut row);
+        x.clear();
+        x.extend(row.iter().map(|&v| f64::from(v)));
+        let values = reference::forward(model, &wide, &x);
+        for view in model.views().iter().filter(is_cap) {
+            let from = model.reads(view.layer).0;
+            let plane = values[from].len() / view.range.len();
+            for (channel, entries) in values[from].chunks_exact(plane).enumerate() {
+                sums[view.range.start + channel] += entries.iter().filter(|v| **v > 0.0).sum::<f64>() / plane as f64;
+            }
+        }
+    }
+    for view in model.views().iter().filter(is_cap) {
+        for at in view.range.clone().filter(|at| sums[*at] > 0.0) {
+            parameters[at] = (sums[at] / count as f64) as f32;
+        }
+    }
+    Ok(())
 }

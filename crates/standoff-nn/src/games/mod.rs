@@ -1,7 +1,8 @@
-//! Networks as games: fair, robust and interval-bound training, on one adapter.
+//! Networks as games: fair, robust and interval-bound training, on one adapter. Linear models have a game of their own.
 
 pub mod fair;
 pub mod interval;
+pub mod linear;
 mod network_game;
 mod ramp;
 pub mod robust;

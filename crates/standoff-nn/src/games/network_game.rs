@@ -1,6 +1,7 @@
 //! The adapter between networks and the solver: engine, data, batches and error handling of every game of a network.
 
 use crate::data::{Batches, Dataset};
+use crate::engine::Draw;
 use crate::{Ask, Batch, Engine, Error, Model};
 use standoff::certify::with_gradients;
 use standoff::inner::{Answer, Exact, Inner, Regulariser, Stop};
@@ -21,11 +22,20 @@ pub struct StepInput<'a> {
     pub ends: &'a [usize],
     /// The step of the mini-batch; `None` for all data.
     pub step: Option<u64>,
+    /// The seed of the order of the samples.
+    pub seed: u64,
 }
 
 impl<'a> StepInput<'a> {
     fn new(engine: &'a Engine, data: &'a Dataset, batches: &'a Batches) -> Self {
-        Self { engine, data, rows: batches.rows(), ends: batches.ends(), step: batches.step() }
+        Self { engine, data, rows: batches.rows(), ends: batches.ends(), step: batches.step(), seed: batches.seed() }
+    }
+
+    /// In the step of a mini-batch, for networks with batch normalisation or dropout: gradients in x are those of a training pass
+    /// ([`Engine::train`]). `None` where every pass is the same.
+    pub fn draw(&self) -> Option<Draw> {
+        let step = self.step.filter(|_| self.engine.model().differs_in_training())?;
+        Some(Draw { seed: self.seed, step })
     }
 
     /// The batch as the engine takes it.
@@ -72,6 +82,9 @@ pub trait GameLosses {
     /// The set Y.
     fn weights(&self) -> WeightSets;
 
+    /// Replaces those of the parameters that are a function of the step, not of x; `None` for measuring. Their gradient is zero.
+    fn set_by_step(&self, _step: Option<u64>, _x: &mut [f32]) {}
+
     /// Computes the losses of a batch, and what the gradients need if they are asked for.
     fn evaluate(&mut self, input: &StepInput<'_>, ask: Ask) -> Result<(), Error>;
 
@@ -88,7 +101,8 @@ pub trait GameLosses {
 /// A game of a network: x is the parameters of the model, and `L` computes the losses that y weights.
 ///
 /// A step uses its mini-batch, a pure function of the step and the seed of the order. [`Game::whole`] returns to all data, and
-/// every certificate is computed there. A number that is not finite becomes a NaN value, and [`error`](Self::error) names its place.
+/// every certificate is computed there. Of a network with batch normalisation or dropout, the gradient in x of a mini-batch is that of a
+/// training pass ([`Engine::train`]); group losses and everything on all data use population statistics, without dropout. A number that is not finite becomes a NaN value, and [`error`](Self::error) names its place.
 #[derive(Debug)]
 pub struct NetworkGame<L> {
     pub(super) engine: Engine,
@@ -96,6 +110,8 @@ pub struct NetworkGame<L> {
     pub(super) batches: Batches,
     pub(super) losses: L,
     error: Option<Error>,
+    /// The x of a step, with the parameters that the step sets.
+    at_step: Vec<f32>,
     x_set: Set<f32>,
     y_set: Set<f32>,
     /// The set Y of all data while `y_set` is that of a mini-batch, or the reverse, where they differ.
@@ -126,6 +142,7 @@ impl<L: GameLosses> NetworkGame<L> {
             batches,
             losses,
             error: None,
+            at_step: Vec::new(),
         })
     }
 
@@ -220,9 +237,12 @@ impl<L: GameLosses> Game for NetworkGame<L> {
             Need::Values => Ask::Values,
             Need::Gradients => Ask::Gradients,
         };
-        let Self { engine, data, batches, losses, .. } = self;
+        let Self { engine, data, batches, losses, at_step, .. } = self;
+        at_step.clear();
+        at_step.extend_from_slice(x);
+        losses.set_by_step(batches.step(), at_step);
         let evaluated =
-            engine.set_weights(x).and_then(|()| losses.evaluate(&StepInput::new(engine, data, batches), ask));
+            engine.set_weights(at_step).and_then(|()| losses.evaluate(&StepInput::new(engine, data, batches), ask));
         self.error = evaluated.err();
     }
 

@@ -1,6 +1,6 @@
 //! tanh, ReLU and exp on lanes, with error bounds, and the kernels that apply them to vectors.
 
-use super::{Kernel, LANES, Lanes};
+use super::{Floats, Kernel, LANES, Lanes, PAIR};
 
 /// The activation of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub(crate) enum Activation {
 
 /// An activation as a type, so that it is inlined into the kernels.
 pub(crate) trait Act {
-    unsafe fn forward<L: Lanes>(x: L) -> L;
+    unsafe fn forward<L: Floats>(x: L) -> L;
     /// The derivative times g, from the *output* a.
-    unsafe fn backward<L: Lanes>(a: L, g: L) -> L;
+    unsafe fn backward<L: Floats>(a: L, g: L) -> L;
 }
 
 pub(crate) struct Identity;
@@ -26,33 +26,33 @@ pub(crate) struct Relu;
 
 impl Act for Identity {
     #[inline(always)]
-    unsafe fn forward<L: Lanes>(x: L) -> L {
+    unsafe fn forward<L: Floats>(x: L) -> L {
         x
     }
     #[inline(always)]
-    unsafe fn backward<L: Lanes>(_: L, g: L) -> L {
+    unsafe fn backward<L: Floats>(_: L, g: L) -> L {
         g
     }
 }
 
 impl Act for Tanh {
     #[inline(always)]
-    unsafe fn forward<L: Lanes>(x: L) -> L {
+    unsafe fn forward<L: Floats>(x: L) -> L {
         tanh(x)
     }
     #[inline(always)]
-    unsafe fn backward<L: Lanes>(a: L, g: L) -> L {
+    unsafe fn backward<L: Floats>(a: L, g: L) -> L {
         L::splat(1.0).sub(a.mul(a)).mul(g)
     }
 }
 
 impl Act for Relu {
     #[inline(always)]
-    unsafe fn forward<L: Lanes>(x: L) -> L {
+    unsafe fn forward<L: Floats>(x: L) -> L {
         L::zero().max(x) // in this order a NaN stays a NaN
     }
     #[inline(always)]
-    unsafe fn backward<L: Lanes>(a: L, g: L) -> L {
+    unsafe fn backward<L: Floats>(a: L, g: L) -> L {
         g.and(a.gt(L::zero()))
     }
 }
@@ -72,7 +72,7 @@ pub(crate) use with_activation;
 /// tanh as `x P(x^2) / Q(x^2)`, P and Q of degree 4, fitted to minimise the relative error on [-9, 9] (2.1e-8). Outside, tanh
 /// rounds to 1 or -1. With rounding, the relative error is below 4e-7 everywhere (tested over every exponent).
 #[inline(always)]
-pub(crate) unsafe fn tanh<L: Lanes>(x: L) -> L {
+pub(crate) unsafe fn tanh<L: Floats>(x: L) -> L {
     // In this order of arguments a NaN stays a NaN.
     let x = L::splat(9.0).min(L::splat(-9.0).max(x));
     let u = x.mul(x);
@@ -92,7 +92,7 @@ pub(crate) unsafe fn tanh<L: Lanes>(x: L) -> L {
 /// exp for x from -87 to 88, clamped outside: `2^n e^r` with `|r| <= ln(2) / 2` and a polynomial of degree 6 in r.
 /// The relative error is below 2e-7 (tested).
 #[inline(always)]
-pub(crate) unsafe fn exp<L: Lanes>(x: L) -> L {
+pub(crate) unsafe fn exp<L: Floats>(x: L) -> L {
     let x = L::splat(88.0).min(L::splat(-87.0).max(x));
     // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
     let shift = L::splat(12_582_912.0);
@@ -119,13 +119,23 @@ impl Kernel for Activate<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(self) {
-        #[inline(always)]
-        unsafe fn go<L: Lanes, A: Act>(x: &mut [f32]) {
-            for lane in x.chunks_exact_mut(LANES) {
-                A::forward(L::load(lane.as_ptr())).store(lane.as_mut_ptr());
-            }
+        with_activation!(self.act, apply::<L>(self.x));
+    }
+}
+
+/// `x := A(x)`.
+#[inline(always)]
+pub(super) unsafe fn apply<L: Lanes, A: Act>(x: &mut [f32]) {
+    let mut rest = x;
+    if L::PAIRED {
+        let (pairs, odd) = rest.as_chunks_mut::<PAIR>();
+        for pair in pairs {
+            A::forward(L::Pair::load(pair.as_ptr())).store(pair.as_mut_ptr());
         }
-        with_activation!(self.act, go::<L>(self.x));
+        rest = odd;
+    }
+    for lane in rest.chunks_exact_mut(LANES) {
+        A::forward(L::load(lane.as_ptr())).store(lane.as_mut_ptr());
     }
 }
 
@@ -143,6 +153,15 @@ impl Kernel for ActivateBackward<'_> {
         #[inline(always)]
         unsafe fn go<L: Lanes, A: Act>(g: &mut [f32], a: &[f32]) {
             assert_eq!(g.len(), a.len());
+            let (mut g, mut a) = (g, a);
+            if L::PAIRED {
+                let (pairs, odd) = g.as_chunks_mut::<PAIR>();
+                let (outputs, odd_outputs) = a.as_chunks::<PAIR>();
+                for (g, a) in pairs.iter_mut().zip(outputs) {
+                    A::backward(L::Pair::load(a.as_ptr()), L::Pair::load(g.as_ptr())).store(g.as_mut_ptr());
+                }
+                (g, a) = (odd, odd_outputs);
+            }
             for (g, a) in g.chunks_exact_mut(LANES).zip(a.chunks_exact(LANES)) {
                 A::backward(L::load(a.as_ptr()), L::load(g.as_ptr())).store(g.as_mut_ptr());
             }
@@ -212,7 +231,7 @@ mod tests {
     }
 
     fn isas() -> Vec<Isa> {
-        ["portable", "avx2"].iter().filter_map(|name| Isa::named(name).ok()).collect()
+        Isa::all().collect()
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(crate) struct LanesToChannelsLast<'a> {
     pub out: &'a mut [f32],
     pub x: &'a [f32],
     pub channels: usize,
+    /// Channels of a pixel of `out`, at least as many; the rest of them is zero.
+    pub padded: usize,
 }
 
 impl Kernel for LanesToChannelsLast<'_> {
@@ -22,19 +24,20 @@ impl Kernel for LanesToChannelsLast<'_> {
     unsafe fn run<L: Lanes>(self) {
         let c = self.channels;
         let pixels = self.x.len() / (c * LANES);
-        let stride = stride(pixels, c);
+        let stride = stride(pixels, self.padded);
+        assert!(self.padded >= c);
         assert_eq!(self.x.len(), pixels * c * LANES);
         assert_eq!(self.out.len(), LANES * stride);
         let (x, out) = (self.x.as_ptr(), self.out.as_mut_ptr());
         for p in 0..pixels {
-            for first in (0..c).step_by(LANES) {
-                let wide = (c - first).min(LANES);
+            for first in (0..self.padded).step_by(LANES) {
+                let wide = c.saturating_sub(first).min(LANES);
                 let channel =
                     |i: usize| if i < wide { L::load(x.add(((first + i) * pixels + p) * LANES)) } else { L::zero() };
                 let images = L::transpose(from_fn(channel));
                 for i in 0..LANES {
                     // Entries beyond the last channel are overwritten by the next pixel, or lie in the padding of the stride.
-                    images[i].store(out.add(i * stride + p * c + first));
+                    images[i].store(out.add(i * stride + p * self.padded + first));
                 }
             }
         }
@@ -46,6 +49,8 @@ pub(crate) struct ChannelsLastToLanes<'a> {
     pub out: &'a mut [f32],
     pub x: &'a [f32],
     pub channels: usize,
+    /// Channels of a pixel of `x`, at least as many.
+    pub padded: usize,
 }
 
 impl Kernel for ChannelsLastToLanes<'_> {
@@ -54,13 +59,14 @@ impl Kernel for ChannelsLastToLanes<'_> {
     unsafe fn run<L: Lanes>(self) {
         let c = self.channels;
         let pixels = self.out.len() / (c * LANES);
-        let stride = stride(pixels, c);
+        let stride = stride(pixels, self.padded);
+        assert!(self.padded >= c);
         assert_eq!(self.out.len(), pixels * c * LANES);
         assert_eq!(self.x.len(), LANES * stride);
         let (x, out) = (self.x.as_ptr(), self.out.as_mut_ptr());
         for p in 0..pixels {
             for first in (0..c).step_by(LANES) {
-                let channels = L::transpose(from_fn(|i| L::load(x.add(i * stride + p * c + first))));
+                let channels = L::transpose(from_fn(|i| L::load(x.add(i * stride + p * self.padded + first))));
                 for i in 0..(c - first).min(LANES) {
                     channels[i].store(out.add(((first + i) * pixels + p) * LANES));
                 }

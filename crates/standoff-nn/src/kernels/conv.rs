@@ -1,7 +1,8 @@
 //! Convolution forward, with bias and activation. If 2x2 max-pooling follows it is fused, and the full-size output is never stored.
 
 use super::activation::{Act, Activation, with_activation};
-use super::{ConvShape, Kernel, LANES, Lanes, tiles};
+use super::conv_pairs::{plain_pairs, pooled_pairs};
+use super::{ConvShape, Floats, Kernel, LANES, Lanes, tiles};
 use std::array::from_fn;
 
 /// `out := act(pool(conv(x) + bias))` of one unit.
@@ -31,10 +32,18 @@ impl Kernel for ConvForward<'_> {
         if self.pool {
             assert_eq!(self.out.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
             assert_eq!(self.out.len(), self.winners.len());
-            with_activation!(self.act, pooled::<L>(self));
+            if L::PAIRED {
+                with_activation!(self.act, pooled_pairs::<L>(self));
+            } else {
+                with_activation!(self.act, pooled::<L>(self));
+            }
         } else {
             assert_eq!(self.out.len(), s.cout * s.ho() * s.wo() * LANES);
-            with_activation!(self.act, plain::<L>(self));
+            if L::PAIRED && s.wo() >= 2 {
+                plain_pairs::<L>(self);
+            } else {
+                with_activation!(self.act, plain::<L>(self));
+            }
         }
     }
 }
@@ -69,7 +78,7 @@ unsafe fn tile<L: Lanes, const P: usize, const T: usize>(
 }
 
 #[inline(always)]
-unsafe fn bias_of<const T: usize>(bias: &[f32], channel: usize) -> [f32; T] {
+pub(super) unsafe fn bias_of<const T: usize>(bias: &[f32], channel: usize) -> [f32; T] {
     from_fn(|t| bias.get(channel + t).copied().unwrap_or(0.0))
 }
 
@@ -91,6 +100,17 @@ unsafe fn pooled<L: Lanes, A: Act>(mut k: ConvForward<'_>) {
     }
 }
 
+/// The maxima of windows and their positions. Strict comparisons: ties go to the first in row-major order.
+#[inline(always)]
+pub(super) unsafe fn maximum<F: Floats>([a, b, c, d]: [F; 4]) -> (F, F) {
+    let (top, right) = (b.max(a), b.gt(a));
+    let (bottom, right_below) = (d.max(c), d.gt(c));
+    let below = bottom.gt(top);
+    let one = F::splat(1.0);
+    let index = right_below.and(one).add(F::splat(2.0)).select(below, right.and(one));
+    (bottom.max(top), index)
+}
+
 /// One pooling window of T channels.
 #[inline(always)]
 unsafe fn window<L: Lanes, A: Act, const T: usize>(k: &mut ConvForward<'_>, r: usize, c: usize, channel: usize) {
@@ -101,15 +121,9 @@ unsafe fn window<L: Lanes, A: Act, const T: usize>(k: &mut ConvForward<'_>, r: u
     let acc = tile::<L, 4, T>(x, at, w, s, bias_of(k.bias, channel));
     let (hp, wp) = (s.ho() / 2, s.wo() / 2);
     for t in 0..T {
-        let [a, b, c2, d] = from_fn(|p| acc[p][t]);
-        // Strict comparisons: ties go to the first in row-major order.
-        let (top, right) = (b.max(a), b.gt(a));
-        let (bottom, right_below) = (d.max(c2), d.gt(c2));
-        let below = bottom.gt(top);
-        let one = L::splat(1.0);
-        let index = right_below.and(one).add(L::splat(2.0)).select(below, right.and(one));
+        let (top, index) = maximum(from_fn(|p| acc[p][t]));
         let to = (((channel + t) * hp + r) * wp + c) * LANES;
-        A::forward(bottom.max(top)).store(k.out.as_mut_ptr().add(to));
+        A::forward(top).store(k.out.as_mut_ptr().add(to));
         index.store_u8(k.winners.as_mut_ptr().add(to));
     }
 }

@@ -4,11 +4,25 @@
 //! are read without packing (forward) or from panels packed once per pass (backward).
 
 use super::activation::{Act, Activation, with_activation};
-use super::{Kernel, LANES, Lanes};
+use super::{Floats, Kernel, LANES, LanePair, Lanes, PAIR};
 use std::array::from_fn;
 
 /// Rows of a tile of [`DenseForward`], and the width of the panels of [`pack::dense_transposed`](super::pack::dense_transposed).
 pub(crate) const ROWS: usize = 6;
+
+/// Calls a tile of `ROWS` rows or fewer.
+macro_rules! with_rows {
+    ($rows:expr, $tile:ident :: < $($t:ty),* > ($($arg:expr),*), $width:literal) => {
+        match $rows {
+            6 => $tile::<$($t,)* 6, $width>($($arg),*),
+            5 => $tile::<$($t,)* 5, $width>($($arg),*),
+            4 => $tile::<$($t,)* 4, $width>($($arg),*),
+            3 => $tile::<$($t,)* 3, $width>($($arg),*),
+            2 => $tile::<$($t,)* 2, $width>($($arg),*),
+            _ => $tile::<$($t,)* 1, $width>($($arg),*),
+        }
+    };
+}
 
 /// `out := act(W x + bias)` for several units: `x` is `[unit][k][lane]`, `out` is `[unit][n][lane]`. With the transposed weights it
 /// computes the gradient with respect to the input.
@@ -45,52 +59,78 @@ unsafe fn linear<L: Lanes, A: Act>(mut k: DenseForward<'_>, units: usize) {
         let rows = ROWS.min(k.n - row);
         let mut unit = 0;
         while unit < units {
-            let two = units - unit >= 2;
-            match (rows, two) {
-                (6, true) => linear_tile::<L, A, 6, 2>(&mut k, row, unit),
-                (5, true) => linear_tile::<L, A, 5, 2>(&mut k, row, unit),
-                (4, true) => linear_tile::<L, A, 4, 2>(&mut k, row, unit),
-                (3, true) => linear_tile::<L, A, 3, 2>(&mut k, row, unit),
-                (2, true) => linear_tile::<L, A, 2, 2>(&mut k, row, unit),
-                (1, true) => linear_tile::<L, A, 1, 2>(&mut k, row, unit),
-                (6, false) => linear_tile::<L, A, 6, 1>(&mut k, row, unit),
-                (5, false) => linear_tile::<L, A, 5, 1>(&mut k, row, unit),
-                (4, false) => linear_tile::<L, A, 4, 1>(&mut k, row, unit),
-                (3, false) => linear_tile::<L, A, 3, 1>(&mut k, row, unit),
-                (2, false) => linear_tile::<L, A, 2, 1>(&mut k, row, unit),
-                _ => linear_tile::<L, A, 1, 1>(&mut k, row, unit),
-            }
-            unit += if two { 2 } else { 1 };
+            let left = units - unit;
+            unit += match left {
+                8.. if L::PAIRED => with_rows!(rows, pairs_tile::<L, A>(&mut k, row, unit), 4),
+                4.. if L::PAIRED => with_rows!(rows, pairs_tile::<L, A>(&mut k, row, unit), 2),
+                2.. if L::PAIRED => with_rows!(rows, pairs_tile::<L, A>(&mut k, row, unit), 1),
+                2.. => with_rows!(rows, linear_tile::<L, A>(&mut k, row, unit), 2),
+                _ => with_rows!(rows, linear_tile::<L, A>(&mut k, row, unit), 1),
+            };
         }
     }
 }
 
-/// `N` outputs of `U` units.
+/// `N` outputs of `U` units. Returns the number of units.
 #[inline(always)]
 unsafe fn linear_tile<L: Lanes, A: Act, const N: usize, const U: usize>(
     k: &mut DenseForward<'_>,
     row: usize,
     unit: usize,
-) {
+) -> usize {
+    let x: [*const f32; U] = from_fn(|u| k.x.as_ptr().add((unit + u) * k.k * LANES));
+    let sums: [[L; U]; N] = sums(k, row, |u, j| L::load(x[u].add(j * LANES)));
+    for i in 0..N {
+        for u in 0..U {
+            A::forward(sums[i][u]).store(k.out.as_mut_ptr().add(((unit + u) * k.n + row + i) * LANES));
+        }
+    }
+    U
+}
+
+/// `N` outputs of `P` pairs of units. Returns the number of units.
+#[inline(always)]
+unsafe fn pairs_tile<L: Lanes, A: Act, const N: usize, const P: usize>(
+    k: &mut DenseForward<'_>,
+    row: usize,
+    unit: usize,
+) -> usize {
+    let size = k.k * LANES;
+    let x: [*const f32; P] = from_fn(|p| k.x.as_ptr().add((unit + 2 * p) * size));
+    let sums: [[L::Pair; P]; N] =
+        sums(k, row, |p, j| L::Pair::load_two(x[p].add(j * LANES), x[p].add(size + j * LANES)));
+    for i in 0..N {
+        for p in 0..P {
+            let to = k.out.as_mut_ptr().add(((unit + 2 * p) * k.n + row + i) * LANES);
+            let [first, second] = A::forward(sums[i][p]).halves();
+            first.store(to);
+            second.store(to.add(k.n * LANES));
+        }
+    }
+    2 * P
+}
+
+/// The sums of `N` outputs from `row` on, times `V` vectors; `load(v, j)` loads entry j of the input.
+#[inline(always)]
+unsafe fn sums<F: Floats, const N: usize, const V: usize>(
+    k: &DenseForward<'_>,
+    row: usize,
+    load: impl Fn(usize, usize) -> F,
+) -> [[F; V]; N] {
     let w = k.weights.as_ptr().add(row * k.k);
     // Entry (i, j) of the tile: panels hold a column together, rows lie k apart.
     let (across, along) = if k.packed { (1, N) } else { (k.k, 1) };
-    let x: [*const f32; U] = from_fn(|u| k.x.as_ptr().add((unit + u) * k.k * LANES));
-    let mut acc: [[L; U]; N] = from_fn(|i| [L::splat(k.bias.get(row + i).copied().unwrap_or(0.0)); U]);
+    let mut acc: [[F; V]; N] = from_fn(|i| [F::splat(k.bias.get(row + i).copied().unwrap_or(0.0)); V]);
     for j in 0..k.k {
-        let v: [L; U] = from_fn(|u| L::load(x[u].add(j * LANES)));
+        let x: [F; V] = from_fn(|v| load(v, j));
         for i in 0..N {
-            let weight = L::splat(*w.add(i * across + j * along));
-            for u in 0..U {
-                acc[i][u] = v[u].fma(weight, acc[i][u]);
+            let weight = F::splat(*w.add(i * across + j * along));
+            for v in 0..V {
+                acc[i][v] = x[v].fma(weight, acc[i][v]);
             }
         }
     }
-    for i in 0..N {
-        for u in 0..U {
-            A::forward(acc[i][u]).store(k.out.as_mut_ptr().add(((unit + u) * k.n + row + i) * LANES));
-        }
-    }
+    acc
 }
 
 /// `grad += g^T x` with images in rows: `g` is `[image][stride of n]`, `x` is `[image][stride of k]`, `grad` is `[n][k]`.
@@ -115,43 +155,42 @@ impl Kernel for DenseWeightGrad<'_> {
         assert_eq!(self.grad.len(), self.n * self.k);
         assert!(self.g.len() >= self.images * stride(self.n));
         assert!(self.x.len() >= self.images * stride(self.k));
-        for column in (0..self.k).step_by(2 * LANES) {
-            let two = self.k - column > LANES;
+        let mut column = 0;
+        while column < self.k {
+            let vectors = (self.k - column).div_ceil(LANES);
+            let mut width = 0;
             for row in (0..self.n).step_by(ROWS) {
-                match (ROWS.min(self.n - row), two) {
-                    (6, true) => weights_tile::<L, 6, 2>(&mut self, row, column),
-                    (5, true) => weights_tile::<L, 5, 2>(&mut self, row, column),
-                    (4, true) => weights_tile::<L, 4, 2>(&mut self, row, column),
-                    (3, true) => weights_tile::<L, 3, 2>(&mut self, row, column),
-                    (2, true) => weights_tile::<L, 2, 2>(&mut self, row, column),
-                    (1, true) => weights_tile::<L, 1, 2>(&mut self, row, column),
-                    (6, false) => weights_tile::<L, 6, 1>(&mut self, row, column),
-                    (5, false) => weights_tile::<L, 5, 1>(&mut self, row, column),
-                    (4, false) => weights_tile::<L, 4, 1>(&mut self, row, column),
-                    (3, false) => weights_tile::<L, 3, 1>(&mut self, row, column),
-                    (2, false) => weights_tile::<L, 2, 1>(&mut self, row, column),
-                    _ => weights_tile::<L, 1, 1>(&mut self, row, column),
-                }
+                let rows = ROWS.min(self.n - row);
+                let k = &mut self;
+                width = match vectors {
+                    8.. if L::PAIRED => with_rows!(rows, weights_tile::<L::Pair>(k, row, column), 4),
+                    4.. if L::PAIRED => with_rows!(rows, weights_tile::<L::Pair>(k, row, column), 2),
+                    2.. if L::PAIRED => with_rows!(rows, weights_tile::<L::Pair>(k, row, column), 1),
+                    2.. => with_rows!(rows, weights_tile::<L>(k, row, column), 2),
+                    _ => with_rows!(rows, weights_tile::<L>(k, row, column), 1),
+                };
             }
+            column += width;
         }
     }
 }
 
-/// `N` rows times `V` vectors of columns, over all images.
+/// `N` rows times `V` vectors of columns, over all images. Returns the number of columns.
 #[inline(always)]
-unsafe fn weights_tile<L: Lanes, const N: usize, const V: usize>(
+unsafe fn weights_tile<F: Floats, const N: usize, const V: usize>(
     k: &mut DenseWeightGrad<'_>,
     row: usize,
     column: usize,
-) {
+) -> usize {
+    let wide = size_of::<F>() / size_of::<f32>();
     let (gs, xs) = (stride(k.n), stride(k.k));
     let mut g = k.g.as_ptr().add(row);
     let mut x = k.x.as_ptr().add(column);
-    let mut acc = [[L::zero(); V]; N];
+    let mut acc = [[F::zero(); V]; N];
     for _ in 0..k.images {
-        let v: [L; V] = from_fn(|j| L::load(x.add(j * LANES)));
+        let v: [F; V] = from_fn(|j| F::load(x.add(j * wide)));
         for i in 0..N {
-            let weight = L::splat(*g.add(i));
+            let weight = F::splat(*g.add(i));
             for j in 0..V {
                 acc[i][j] = v[j].fma(weight, acc[i][j]);
             }
@@ -161,12 +200,12 @@ unsafe fn weights_tile<L: Lanes, const N: usize, const V: usize>(
     }
     for i in 0..N {
         for j in 0..V {
-            let first = column + j * LANES;
+            let first = column + j * wide;
             let to = k.grad.as_mut_ptr().add((row + i) * k.k + first);
-            if first + LANES <= k.k {
-                L::load(to).add(acc[i][j]).store(to);
+            if first + wide <= k.k {
+                F::load(to).add(acc[i][j]).store(to);
             } else {
-                let mut rest = [0.0; LANES];
+                let mut rest = [0.0; PAIR];
                 acc[i][j].store(rest.as_mut_ptr());
                 for (l, v) in rest[..k.k - first].iter().enumerate() {
                     *to.add(l) += v;
@@ -174,4 +213,5 @@ unsafe fn weights_tile<L: Lanes, const N: usize, const V: usize>(
             }
         }
     }
+    V * wide
 }

@@ -3,7 +3,7 @@
 use super::{Kernel, LANES, Lanes};
 
 /// Per entry and lane: lower and upper end, centre and radius, or the gradients with respect to either.
-pub(crate) type Pair = [Vec<f32>; 2];
+pub(crate) type EndPair = [Vec<f32>; 2];
 
 /// `centre := (lo + hi) / 2`, `radius := max(0, (hi - lo) / 2)`: after the approximate tanh, lo may exceed hi by a rounding error.
 pub(crate) struct Centre<'a> {

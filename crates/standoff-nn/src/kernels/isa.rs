@@ -1,8 +1,8 @@
 //! Runs kernels, which are generic over `L: Lanes`, through the dispatcher of the workspace, [`standoff::simd`].
 
-use super::lanes::{Lanes, Portable};
-use standoff::simd::Dispatch;
+use super::lanes::{Lanes, Portable, PortablePairs};
 pub use standoff::simd::Isa;
+use standoff::simd::{Dispatch, Level};
 
 /// A kernel and its arguments. `run` must be `#[inline(always)]`; otherwise it is compiled without the instruction set of its caller.
 pub(crate) trait Kernel {
@@ -16,11 +16,17 @@ pub(crate) trait Kernel {
 pub(crate) trait RunKernel {
     /// Runs a kernel.
     fn run<K: Kernel>(self, kernel: K) -> K::Output;
+    /// True if kernels compute with pairs of vectors.
+    fn paired(self) -> bool;
 }
 
 impl RunKernel for Isa {
     fn run<K: Kernel>(self, kernel: K) -> K::Output {
         self.dispatch(OverLanes(kernel))
+    }
+
+    fn paired(self) -> bool {
+        matches!(self.level(), Level::PortablePairs | Level::Avx512)
     }
 }
 
@@ -34,6 +40,19 @@ impl<K: Kernel> Dispatch for OverLanes<K> {
     fn portable(self) -> K::Output {
         // SAFETY: portable lanes are arrays, which need no instruction set.
         unsafe { self.0.run::<Portable>() }
+    }
+
+    #[inline(always)]
+    fn portable_pairs(self) -> K::Output {
+        // SAFETY: as above.
+        unsafe { self.0.run::<PortablePairs>() }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn avx512(self) -> K::Output {
+        // SAFETY: the caller guarantees AVX2, FMA and AVX-512 F, BW, DQ and VL.
+        unsafe { self.0.run::<super::avx2::Avx512>() }
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -3,20 +3,23 @@
 //! A kernel is written once, over `L: Lanes`, and compiled for each set by [`Isa::run`](super::Isa::run). Portable lanes are a
 //! plain array; on aarch64 the compiler turns them into NEON, which every such machine has.
 
+use super::pairs::{LanePair, TwoVectors};
+use super::pooled_terms::SparseTerm;
+
 /// Lanes of one vector. A block of 16 images is two units of 8.
 pub(crate) const LANES: usize = 8;
 
-/// Eight `f32` lanes. Masks are lanes whose bits are all ones or all zeros.
+/// `f32` lanes: eight, or sixteen in a [`LanePair`](super::LanePair). Masks are lanes whose bits are all ones or all zeros.
 ///
 /// # Safety
-/// Pointers must be valid for the eight entries read or written; they need not be aligned. The methods of an instruction set may
+/// Pointers must be valid for all entries read or written; they need not be aligned. The methods of an instruction set may
 /// run only on a machine that has it, which [`Isa::run`](super::Isa::run) ensures.
 #[allow(clippy::missing_safety_doc)] // stated above for all methods
-pub(crate) unsafe trait Lanes: Copy {
+pub(crate) unsafe trait Floats: Copy {
     unsafe fn splat(x: f32) -> Self;
     unsafe fn load(p: *const f32) -> Self;
     unsafe fn store(self, p: *mut f32);
-    /// Loads eight bytes as numbers.
+    /// Loads bytes as numbers.
     unsafe fn load_u8(p: *const u8) -> Self;
     /// Stores lanes that hold integers from 0 to 255 as bytes.
     unsafe fn store_u8(self, p: *mut u8);
@@ -37,11 +40,8 @@ pub(crate) unsafe trait Lanes: Copy {
     unsafe fn and(self, b: Self) -> Self;
     /// `self` where the mask is set, else `b`.
     unsafe fn select(self, mask: Self, b: Self) -> Self;
-    /// The sum, always in the order ((0+4)+(2+6)) + ((1+5)+(3+7)).
-    unsafe fn sum(self) -> f32;
     /// `2^self` for integers from -126 to 127.
     unsafe fn exp2(self) -> Self;
-    unsafe fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 
     unsafe fn zero() -> Self {
         // SAFETY: as for `splat`.
@@ -49,15 +49,59 @@ pub(crate) unsafe trait Lanes: Copy {
     }
 }
 
-/// Lanes for any machine.
+/// Eight lanes, one register of AVX2.
+///
+/// # Safety
+/// As for [`Floats`].
+#[allow(clippy::missing_safety_doc)]
+pub(crate) unsafe trait Lanes: Floats {
+    /// Two vectors in one register.
+    type Pair: LanePair<Self>;
+    /// True if kernels should compute with pairs where they can. It changes no result.
+    const PAIRED: bool;
+    /// The sum, always in the order ((0+4)+(2+6)) + ((1+5)+(3+7)).
+    unsafe fn sum(self) -> f32;
+    unsafe fn transpose(rows: [Self; LANES]) -> [Self; LANES];
+
+    /// Writes the terms of the lanes that are not zero, in order: the index `base[i] + shift[winners[i]]` and `scale` times the lane.
+    /// Returns their number; all eight entries of `out` may be written.
+    #[inline(always)]
+    unsafe fn append_terms(
+        self,
+        scale: f32,
+        winners: *const u8,
+        base: *const u32,
+        shift: [u32; 4],
+        out: *mut SparseTerm,
+    ) -> usize {
+        let (mut lanes, mut n) = ([0.0; LANES], 0);
+        // SAFETY: the caller guarantees eight entries behind each pointer.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for (i, g) in lanes.into_iter().enumerate() {
+                let at = *base.add(i) + shift[usize::from(*winners.add(i) & 3)];
+                *out.add(n) = SparseTerm { at, g: scale * g };
+                n += usize::from(g != 0.0);
+            }
+        }
+        n
+    }
+}
+
+/// Lanes for any machine. With `PAIRED`, kernels compute with pairs of them, as with AVX-512.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
-pub(crate) struct Portable([f32; LANES]);
+pub(crate) struct Plain<const PAIRED: bool>([f32; LANES]);
+
+/// Lanes of the portable level.
+pub(crate) type Portable = Plain<false>;
+/// Portable lanes that test the loops over pairs.
+pub(crate) type PortablePairs = Plain<true>;
 
 /// True if `mul_add` is one instruction. Otherwise it would be a function call, and `fma` rounds the product first.
 const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 
-impl Portable {
+impl<const PAIRED: bool> Plain<PAIRED> {
     #[inline(always)]
     fn map(self, b: Self, f: impl Fn(f32, f32) -> f32) -> Self {
         let mut out = self;
@@ -79,7 +123,7 @@ fn mask(on: bool) -> f32 {
 
 // SAFETY: plain arithmetic on arrays; the caller guarantees valid pointers.
 #[allow(unsafe_op_in_unsafe_fn)]
-unsafe impl Lanes for Portable {
+unsafe impl<const PAIRED: bool> Floats for Plain<PAIRED> {
     #[inline(always)]
     unsafe fn splat(x: f32) -> Self {
         Self([x; LANES])
@@ -154,13 +198,20 @@ unsafe impl Lanes for Portable {
         out
     }
     #[inline(always)]
+    unsafe fn exp2(self) -> Self {
+        self.map(self, |a, _| f32::from_bits(((a as i32 + 127) << 23) as u32))
+    }
+}
+
+// SAFETY: as above.
+#[allow(unsafe_op_in_unsafe_fn)]
+unsafe impl<const PAIRED: bool> Lanes for Plain<PAIRED> {
+    type Pair = TwoVectors<Self>;
+    const PAIRED: bool = PAIRED;
+    #[inline(always)]
     unsafe fn sum(self) -> f32 {
         let v = self.0;
         ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
-    }
-    #[inline(always)]
-    unsafe fn exp2(self) -> Self {
-        self.map(self, |a, _| f32::from_bits(((a as i32 + 127) << 23) as u32))
     }
     #[inline(always)]
     unsafe fn transpose(rows: [Self; LANES]) -> [Self; LANES] {

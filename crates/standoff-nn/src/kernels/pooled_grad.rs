@@ -5,18 +5,78 @@
 //! times its input channels is contiguous, and each gradient is a few multiply-adds into sums that stay in registers. Zeros are
 //! skipped: three positions of four, and the gradients that ReLU sets to zero.
 
-use super::{ConvShape, Kernel, LANES, Lanes, channels_last};
+use super::pooled_terms::SparseTerms;
+use super::{ConvShape, Floats, Isa, Kernel, LANES, Lanes, PAIR, RunKernel, channels_last};
 use std::array::from_fn;
 use std::ops::Range;
 
-/// Vectors in a row of the kernel: `k * cin` entries.
-pub(crate) const fn kernel_vectors(s: ConvShape) -> usize {
-    (s.k * s.cin).div_ceil(LANES)
+/// A convolution as these kernels compute it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PooledShape {
+    pub conv: ConvShape,
+    /// Channels of a pixel of the input, those of the convolution and perhaps zeros.
+    pub channels: usize,
+    /// True if vectors are pairs.
+    wide: bool,
 }
 
-/// Vectors in a row of the input area that a window depends on: `(k + 1) * cin` entries.
-const fn area_vectors(s: ConvShape) -> usize {
-    ((s.k + 1) * s.cin).div_ceil(LANES)
+impl PooledShape {
+    /// The layout of the input and the gradient of the weights. With pairs, pixels are padded to whole vectors if that saves accesses:
+    /// an aligned vector is one access of the cache, another one is two.
+    pub(crate) fn for_weights(isa: Isa, conv: ConvShape) -> Self {
+        let wide = isa.paired() && conv.k * conv.cin > LANES;
+        let padded = conv.cin.next_multiple_of(PAIR);
+        let pad = wide && conv.k * padded / PAIR < 2 * (conv.k * conv.cin).div_ceil(PAIR);
+        Self { conv, channels: if pad { padded } else { conv.cin }, wide }
+    }
+
+    /// The layout of the gradient of the input. The tiles determine the order of its sums, so those of pairs are those of single vectors,
+    /// or two rows of them, which have no entry in common.
+    pub(crate) fn for_input(isa: Isa, conv: ConvShape) -> Self {
+        let narrow = Self { conv, channels: conv.cin, wide: false };
+        let (rows, vectors) = narrow.input_tile();
+        let fits = rows > 1 || vectors.is_multiple_of(2) || vectors == narrow.area_vectors();
+        Self { wide: isa.paired() && narrow.area_vectors() > 1 && fits, ..narrow }
+    }
+
+    /// Rows and vectors of a tile of [`SparseInputGrad`].
+    fn input_tile(self) -> (usize, usize) {
+        let (rows, vectors) = tile(self.conv.k + 1, ((self.conv.k + 1) * self.channels).div_ceil(LANES), 8);
+        match self.wide {
+            true => (rows.max(2), vectors.div_ceil(2)),
+            false => (rows, vectors),
+        }
+    }
+
+    /// Entries of a vector.
+    const fn lanes(self) -> usize {
+        if self.wide { PAIR } else { LANES }
+    }
+
+    /// Vectors in a row of the kernel: `k * channels` entries.
+    const fn kernel_vectors(self) -> usize {
+        (self.conv.k * self.channels).div_ceil(self.lanes())
+    }
+
+    /// Vectors in a row of the input area that a window depends on: `(k + 1) * channels` entries.
+    const fn area_vectors(self) -> usize {
+        ((self.conv.k + 1) * self.channels).div_ceil(self.lanes())
+    }
+
+    /// Entries of a row of the input.
+    pub(crate) const fn line(self) -> usize {
+        self.conv.w * self.channels
+    }
+
+    /// The distance between two images with channels last.
+    pub(crate) const fn stride(self) -> usize {
+        channels_last::stride(self.conv.h * self.conv.w, self.channels)
+    }
+
+    /// The length of the gradient that [`SparseWeightGrad`] computes.
+    pub(crate) const fn gradient(self) -> usize {
+        self.conv.cout * self.conv.k * self.kernel_vectors() * self.lanes()
+    }
 }
 
 /// Calls `$f::<L, R, V>` for counts known at run time, among those that fit into the registers.
@@ -26,6 +86,11 @@ macro_rules! with_tile {
             (1, 1) (1, 2) (1, 3) (1, 4) (1, 5) (1, 6) (1, 7) (1, 8) (1, 9) (1, 10) (1, 11) (1, 12) (1, 13)
             (2, 1) (2, 2) (2, 3) (2, 4) (2, 5) (2, 6) (3, 1) (3, 2) (3, 3) (3, 4)
             (4, 1) (4, 2) (4, 3) (5, 1) (5, 2) (6, 1) (6, 2))
+    };
+    (wide $f:ident, $l:ty, $rows:expr, $vectors:expr, $args:tt) => {
+        with_tile!(@ $f, $l, $rows, $vectors, $args,
+            (1, 1) (1, 2) (1, 3) (1, 4) (1, 5) (1, 6) (2, 1) (2, 2) (2, 3) (2, 4) (2, 5) (2, 6) (3, 1) (3, 2) (3, 3) (3, 4)
+            (3, 5) (3, 6) (4, 1) (4, 2) (4, 3) (4, 4) (4, 5) (4, 6) (5, 1) (5, 2) (5, 3) (5, 4) (5, 5) (6, 1))
     };
     (@ $f:ident, $l:ty, $rows:expr, $vectors:expr, $args:tt, $(($r:literal, $v:literal))*) => {
         match ($rows, $vectors) {
@@ -41,159 +106,47 @@ fn tile(rows: usize, vectors: usize, most: usize) -> (usize, usize) {
     if rows * vectors <= 12 && rows <= 6 { (rows, vectors) } else { (1, vectors.div_ceil(vectors.div_ceil(most))) }
 }
 
-/// One gradient that is not zero, and the index of the input or the weights that it is multiplied by.
-#[derive(Debug, Clone, Copy, Default)]
-struct SparseTerm {
-    at: u32,
-    g: f32,
+/// The same for pairs, of which 25 fit into the registers.
+fn wide_tile(rows: usize, vectors: usize) -> (usize, usize) {
+    let wide = vectors.div_ceil(vectors.div_ceil(6));
+    (rows.div_ceil(rows.div_ceil((25 / wide).min(5))), wide)
 }
 
-/// The gradients of a pooled output that are not zero, in consecutive lists.
-#[derive(Debug, Default)]
-pub(crate) struct SparseTerms {
-    terms: Vec<SparseTerm>,
-    /// The end of each list.
-    ends: Vec<u32>,
-}
-
-/// Gradients of a pooled output, `[cout][window][lane]`, the position of each window's maximum, and a factor.
-#[derive(Clone, Copy)]
-pub(crate) struct PooledGrad<'a> {
-    pub g: &'a [f32],
-    pub winners: &'a [u8],
-    pub scale: f32,
-}
-
-impl SparseTerms {
-    /// Room for the terms of one unit, from `parts` gradients of each output.
-    pub(crate) fn new(s: ConvShape, parts: usize) -> Self {
-        let windows = (s.ho() / 2) * (s.wo() / 2);
-        let lists = windows.max(s.cout) * LANES;
-        Self { terms: vec![SparseTerm::default(); parts * s.cout * windows * LANES], ends: Vec::with_capacity(lists) }
-    }
-
-    fn start(&mut self, parts: &[PooledGrad<'_>], s: ConvShape) {
-        for part in parts {
-            assert_eq!(part.g.len(), s.cout * (s.ho() / 2) * (s.wo() / 2) * LANES);
-            assert_eq!(part.g.len(), part.winners.len());
-            assert!(parts.len() * part.g.len() <= self.terms.len());
-        }
-        self.ends.clear();
-    }
-
-    fn of(&self, lists: Range<usize>) -> &[SparseTerm] {
-        let start = if lists.start == 0 { 0 } else { self.ends[lists.start - 1] };
-        &self.terms[start as usize..self.ends[lists.end - 1] as usize]
-    }
-
-    /// Changes the sign of every gradient.
-    pub(crate) fn negate(&mut self) {
-        let used = self.ends.last().map_or(0, |&end| end as usize);
-        self.terms[..used].iter_mut().for_each(|t| t.g = -t.g);
-    }
-
-    fn largest(&self) -> usize {
-        let used = self.ends.last().map_or(0, |&end| end as usize);
-        self.terms[..used].iter().map(|t| t.at).fold(0, |a, b| if b > a { b } else { a }) as usize
-    }
-
-    /// Makes one list per `[cout][image]`, with an entry per window; indices are those of the input.
-    pub(crate) fn for_weights<const N: usize>(&mut self, parts: [PooledGrad<'_>; N], s: ConvShape) {
-        let (hp, wp) = (s.ho() / 2, s.wo() / 2);
-        let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
-        let shift = [0, s.cin, line, line + s.cin];
-        self.start(&parts, s);
-        let mut n = 0;
-        for channel in 0..s.cout {
-            for image in 0..LANES {
-                for part in &parts {
-                    let mut from = channel * hp * wp * LANES + image;
-                    for r in 0..hp {
-                        let mut at = image * stride + 2 * r * line;
-                        for _ in 0..wp {
-                            // SAFETY: `from` runs through one channel; n is at most the number of gradients so far, and `start`
-                            // has checked that there is room for all of them.
-                            unsafe {
-                                let g = *part.g.get_unchecked(from);
-                                let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
-                                // Written always, kept if not zero: a branch would be mispredicted too often.
-                                *self.terms.get_unchecked_mut(n) = SparseTerm { at: at as u32, g: part.scale * g };
-                                n += usize::from(g != 0.0);
-                            }
-                            at += 2 * s.cin;
-                            from += LANES;
-                        }
-                    }
-                }
-                self.ends.push(n as u32);
-            }
-        }
-    }
-
-    /// Makes one list per `[image][window]`, with an entry per channel; indices are those of the packed weights.
-    pub(crate) fn for_input<const N: usize>(&mut self, parts: [PooledGrad<'_>; N], s: ConvShape) {
-        let windows = (s.ho() / 2) * (s.wo() / 2);
-        let l = layout(s);
-        let step = l.row;
-        // A maximum in the lower row reads the kernel one row up; one in the right column reads it one pixel further.
-        let right = (l.left as isize + l.right) as usize;
-        let shift = [step + l.left, step + right, l.left, right];
-        self.start(&parts, s);
-        let mut n = 0;
-        for image in 0..LANES {
-            for window in 0..windows {
-                for part in &parts {
-                    let (mut from, mut at) = (window * LANES + image, 0);
-                    for _ in 0..s.cout {
-                        // SAFETY: as above; `from` runs through all channels at this window and image.
-                        unsafe {
-                            let g = *part.g.get_unchecked(from);
-                            let at = at + shift[usize::from(*part.winners.get_unchecked(from) & 3)];
-                            *self.terms.get_unchecked_mut(n) = SparseTerm { at: at as u32, g: part.scale * g };
-                            n += usize::from(g != 0.0);
-                        }
-                        at += (s.k + 2) * step;
-                        from += windows * LANES;
-                    }
-                }
-                self.ends.push(n as u32);
-            }
-        }
-    }
-}
-
-/// `grad += d loss / d weights` of one unit, as `[cout][k][kernel_vectors * LANES]`, the columns `[k][cin]`.
+/// `grad += d loss / d weights` of one unit, as `[cout][k][vector][lane]`, the columns `[k][channels]`.
 pub(crate) struct SparseWeightGrad<'a> {
     pub grad: &'a mut [f32],
     /// The input with channels last, from [`channels_last::LanesToChannelsLast`].
     pub x: &'a [f32],
     /// From [`SparseTerms::for_weights`].
     pub terms: &'a SparseTerms,
-    pub shape: ConvShape,
+    pub shape: PooledShape,
 }
 
 impl Kernel for SparseWeightGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
-        let s = self.shape;
-        let vectors = kernel_vectors(s);
-        let stride = channels_last::stride(s.h * s.w, s.cin);
-        assert_eq!(self.grad.len(), s.cout * s.k * vectors * LANES);
-        assert_eq!(self.x.len(), LANES * stride);
-        assert_eq!(self.terms.ends.len(), s.cout * LANES);
-        debug_assert!(self.terms.largest() <= (LANES - 1) * stride + (s.ho() * s.w + s.wo()) * s.cin);
-        let (rows, wide) = tile(s.k, vectors, 13);
+        let (s, conv) = (self.shape, self.shape.conv);
+        let vectors = s.kernel_vectors();
+        assert_eq!(self.grad.len(), s.gradient());
+        assert_eq!(self.x.len(), LANES * s.stride());
+        assert_eq!(self.terms.lists(), conv.cout * LANES);
+        debug_assert!(self.terms.largest() <= (LANES - 1) * s.stride() + conv.ho() * s.line() + conv.wo() * s.channels);
+        let (rows, most) = if s.wide { wide_tile(conv.k, vectors) } else { tile(conv.k, vectors, 13) };
         // The number of images that fit into the L1 cache together.
-        let images = (6144 / stride).clamp(1, LANES);
+        let images = (if s.wide { 10_240 } else { 6144 } / s.stride()).clamp(1, LANES);
         for first in (0..LANES).step_by(images) {
             let last = (first + images).min(LANES);
-            for channel in 0..s.cout {
-                for row in (0..s.k).step_by(rows) {
-                    for vector in (0..vectors).step_by(wide) {
-                        let wide = wide.min(vectors - vector);
+            for channel in 0..conv.cout {
+                for row in (0..conv.k).step_by(rows) {
+                    for vector in (0..vectors).step_by(most) {
+                        let (rows, wide) = (rows.min(conv.k - row), most.min(vectors - vector));
                         let from = (row, vector);
-                        with_tile!(weights_tile, L, rows, wide, (&mut self, channel, from, first..last));
+                        if L::PAIRED && s.wide {
+                            with_tile!(wide weights_tile, L::Pair, rows, wide, (&mut self, channel, from, first..last));
+                        } else {
+                            with_tile!(weights_tile, L, rows, wide, (&mut self, channel, from, first..last));
+                        }
                     }
                 }
             }
@@ -202,43 +155,47 @@ impl Kernel for SparseWeightGrad<'_> {
 }
 
 #[inline(always)]
-unsafe fn weights_tile<L: Lanes, const R: usize, const V: usize>(
+unsafe fn weights_tile<F: Floats, const R: usize, const V: usize>(
     k: &mut SparseWeightGrad<'_>,
     channel: usize,
     (row, vector): (usize, usize),
     images: Range<usize>,
 ) {
-    let s = k.shape;
-    let line = s.w * s.cin;
-    let out = k.grad.as_mut_ptr().add(((channel * s.k + row) * kernel_vectors(s) + vector) * LANES);
-    let step = kernel_vectors(s) * LANES;
-    let mut acc: [[L; V]; R] = from_fn(|r| from_fn(|v| L::load(out.add(r * step + v * LANES))));
-    let x = k.x.as_ptr().add(row * line + vector * LANES);
+    let (s, conv, lanes) = (k.shape, k.shape.conv, entries::<F>());
+    let (line, step) = (s.line(), s.kernel_vectors() * lanes);
+    let out = k.grad.as_mut_ptr().add((channel * conv.k + row) * step + vector * lanes);
+    let mut acc: [[F; V]; R] = from_fn(|r| from_fn(|v| F::load(out.add(r * step + v * lanes))));
+    let x = k.x.as_ptr().add(row * line + vector * lanes);
     for term in k.terms.of(channel * LANES + images.start..channel * LANES + images.end) {
-        let g = L::splat(term.g);
+        let g = F::splat(term.g);
         let x = x.add(term.at as usize);
         for r in 0..R {
             for v in 0..V {
-                acc[r][v] = L::load(x.add(r * line + v * LANES)).fma(g, acc[r][v]);
+                acc[r][v] = F::load(x.add(r * line + v * lanes)).fma(g, acc[r][v]);
             }
         }
     }
     for r in 0..R {
         for v in 0..V {
-            acc[r][v].store(out.add(r * step + v * LANES));
+            acc[r][v].store(out.add(r * step + v * lanes));
         }
     }
 }
 
+/// Entries of a vector.
+const fn entries<F>() -> usize {
+    size_of::<F>() / size_of::<f32>()
+}
+
 /// Adds the gradients of [`SparseWeightGrad`] to those of PyTorch's layout, `[cout][cin][k][k]`.
-pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
-    let step = kernel_vectors(s) * LANES;
-    for (o, out) in out.chunks_exact_mut(s.taps()).enumerate() {
-        for p in 0..s.k {
-            let row = &grad[(o * s.k + p) * step..][..s.k * s.cin];
-            for (q, channels) in row.chunks_exact(s.cin).enumerate() {
-                for (i, v) in channels.iter().enumerate() {
-                    out[(i * s.k + p) * s.k + q] += v;
+pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: PooledShape) {
+    let (conv, step) = (s.conv, s.kernel_vectors() * s.lanes());
+    for (o, out) in out.chunks_exact_mut(conv.taps()).enumerate() {
+        for p in 0..conv.k {
+            let row = &grad[(o * conv.k + p) * step..][..conv.k * s.channels];
+            for (q, channels) in row.chunks_exact(s.channels).enumerate() {
+                for (i, v) in channels[..conv.cin].iter().enumerate() {
+                    out[(i * conv.k + p) * conv.k + q] += v;
                 }
             }
         }
@@ -249,44 +206,45 @@ pub(crate) fn unpack_weights(out: &mut [f32], grad: &[f32], s: ConvShape) {
 /// a pixel further, for those in the right column: every vector is then aligned. A large kernel is stored once, between zeros, so
 /// that it stays in the cache.
 #[derive(Clone, Copy)]
-struct KernelLayout {
+pub(super) struct KernelLayout {
     /// Entries of a row.
-    row: usize,
+    pub row: usize,
     /// The distance from the rows for the left column to those for the right column.
-    right: isize,
+    pub right: isize,
     /// The index of the first row for the left column, and the number of all entries.
-    left: usize,
+    pub left: usize,
     size: usize,
 }
 
-const fn layout(s: ConvShape) -> KernelLayout {
-    let wide = area_vectors(s) * LANES;
-    let rows = s.cout * (s.k + 2);
+pub(super) const fn layout(s: PooledShape) -> KernelLayout {
+    let wide = s.area_vectors() * s.lanes();
+    let rows = s.conv.cout * (s.conv.k + 2);
     if 2 * rows * wide <= 4096 {
         KernelLayout { row: wide, right: (rows * wide) as isize, left: 0, size: 2 * rows * wide }
     } else {
-        KernelLayout { row: s.cin + wide, right: -(s.cin as isize), left: s.cin, size: rows * (s.cin + wide) }
+        let (row, left) = (s.channels + wide, s.channels);
+        KernelLayout { row, right: -(s.channels as isize), left, size: rows * row }
     }
 }
 
 /// The length of the packed weights for [`SparseInputGrad`].
-pub(crate) const fn packed_input(s: ConvShape) -> usize {
+pub(crate) const fn packed_input(s: PooledShape) -> usize {
     layout(s).size
 }
 
-/// SparseWeightGrad for [`SparseInputGrad`]: rows `[k][cin]` with zeros around, `[cout][k + 2][row]`, so that a window reads the kernel shifted by
-/// the position of its maximum, without a branch.
-pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: ConvShape) {
-    let l = layout(s);
+/// Weights for [`SparseInputGrad`]: rows `[k][channels]` with zeros around, `[cout][k + 2][row]`, so that a window reads the kernel
+/// shifted by the position of its maximum, without a branch.
+pub(crate) fn pack_input(out: &mut [f32], weights: &[f32], s: PooledShape) {
+    let (l, conv) = (layout(s), s.conv);
     out.fill(0.0);
-    for (o, w) in weights.chunks_exact(s.taps()).enumerate() {
-        for p in 0..s.k {
-            let from = (o * (s.k + 2) + p + 1) * l.row;
-            for (q, i) in (0..s.k).flat_map(|q| (0..s.cin).map(move |i| (q, i))) {
-                let v = w[(i * s.k + p) * s.k + q];
-                out[from + l.left + q * s.cin + i] = v;
+    for (o, w) in weights.chunks_exact(conv.taps()).enumerate() {
+        for p in 0..conv.k {
+            let from = (o * (conv.k + 2) + p + 1) * l.row;
+            for (q, i) in (0..conv.k).flat_map(|q| (0..conv.cin).map(move |i| (q, i))) {
+                let v = w[(i * conv.k + p) * conv.k + q];
+                out[from + l.left + q * s.channels + i] = v;
                 if l.right > 0 {
-                    out[from + l.right as usize + (q + 1) * s.cin + i] = v;
+                    out[from + l.right as usize + (q + 1) * s.channels + i] = v;
                 }
             }
         }
@@ -300,25 +258,30 @@ pub(crate) struct SparseInputGrad<'a> {
     pub terms: &'a SparseTerms,
     /// From [`pack_input`].
     pub weights: &'a [f32],
-    pub shape: ConvShape,
+    pub shape: PooledShape,
 }
 
 impl Kernel for SparseInputGrad<'_> {
     type Output = ();
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
-        let s = self.shape;
-        assert_eq!(self.dx.len(), LANES * channels_last::stride(s.h * s.w, s.cin));
-        assert_eq!(self.terms.ends.len(), (s.ho() / 2) * (s.wo() / 2) * LANES);
-        debug_assert!(self.terms.largest() + s.k * layout(s).row + area_vectors(s) * LANES <= self.weights.len());
+        let (s, conv) = (self.shape, self.shape.conv);
+        let vectors = s.area_vectors();
+        assert_eq!(self.dx.len(), LANES * s.stride());
+        assert_eq!(self.terms.lists(), (conv.ho() / 2) * (conv.wo() / 2) * LANES);
+        debug_assert!(self.terms.largest() + conv.k * layout(s).row + vectors * s.lanes() <= self.weights.len());
         assert_eq!(self.weights.len(), packed_input(s));
         self.dx.fill(0.0);
-        let vectors = area_vectors(s);
-        let (rows, wide) = tile(s.k + 1, vectors, 8);
-        for row in (0..s.k + 1).step_by(rows) {
-            for vector in (0..vectors).step_by(wide) {
-                let wide = wide.min(vectors - vector);
-                with_tile!(input_tile, L, rows, wide, (&mut self, row, vector));
+        let area = conv.k + 1;
+        let (rows, most) = s.input_tile();
+        for row in (0..area).step_by(rows) {
+            for vector in (0..vectors).step_by(most) {
+                let (rows, wide) = (rows.min(area - row), most.min(vectors - vector));
+                if L::PAIRED && s.wide {
+                    with_tile!(wide input_tile, L::Pair, rows, wide, (&mut self, row, vector));
+                } else {
+                    with_tile!(input_tile, L, rows, wide, (&mut self, row, vector));
+                }
             }
         }
     }
@@ -326,33 +289,37 @@ impl Kernel for SparseInputGrad<'_> {
 
 /// `R` rows and `V` vectors of the area of every window of every image.
 #[inline(always)]
-unsafe fn input_tile<L: Lanes, const R: usize, const V: usize>(k: &mut SparseInputGrad<'_>, row: usize, vector: usize) {
-    let s = k.shape;
-    let (hp, wp) = (s.ho() / 2, s.wo() / 2);
-    let (line, stride) = (s.w * s.cin, channels_last::stride(s.h * s.w, s.cin));
+unsafe fn input_tile<F: Floats, const R: usize, const V: usize>(
+    k: &mut SparseInputGrad<'_>,
+    row: usize,
+    vector: usize,
+) {
+    let (s, lanes) = (k.shape, entries::<F>());
+    let (hp, wp) = (s.conv.ho() / 2, s.conv.wo() / 2);
+    let (line, stride) = (s.line(), s.stride());
     let step = layout(s).row;
-    let w = k.weights.as_ptr().add(row * step + vector * LANES);
+    let w = k.weights.as_ptr().add(row * step + vector * lanes);
     for image in 0..LANES {
-        let dx = k.dx.as_mut_ptr().add(image * stride + row * line + vector * LANES);
+        let dx = k.dx.as_mut_ptr().add(image * stride + row * line + vector * lanes);
         // Down the columns: a window then loads from the same addresses as the window before has stored to, and the processor
         // forwards the data. Along a row the addresses overlap in part, and the load has to wait.
         for c in 0..wp {
             for r in 0..hp {
-                let dx = dx.add(2 * r * line + 2 * c * s.cin);
-                let mut acc: [[L; V]; R] = from_fn(|r| from_fn(|v| L::load(dx.add(r * line + v * LANES))));
-                let window = (image * hp + r) * wp + c;
-                for term in k.terms.of(window..window + 1) {
-                    let g = L::splat(term.g);
+                let dx = dx.add(2 * r * line + 2 * c * s.channels);
+                let mut acc: [[F; V]; R] = from_fn(|r| from_fn(|v| F::load(dx.add(r * line + v * lanes))));
+                let list = (r * wp + c) * LANES + image;
+                for term in k.terms.of(list..list + 1) {
+                    let g = F::splat(term.g);
                     let w = w.add(term.at as usize);
                     for r in 0..R {
                         for v in 0..V {
-                            acc[r][v] = L::load(w.add(r * step + v * LANES)).fma(g, acc[r][v]);
+                            acc[r][v] = F::load(w.add(r * step + v * lanes)).fma(g, acc[r][v]);
                         }
                     }
                 }
                 for r in 0..R {
                     for v in 0..V {
-                        acc[r][v].store(dx.add(r * line + v * LANES));
+                        acc[r][v].store(dx.add(r * line + v * lanes));
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! Builds models in Rust: `Model::builder(Shape::new(1, 28, 28)).conv(3, 5).tanh().maxpool(2).flatten().dense(10).build()`.
 
-use super::{Layer, Model, Shape};
+use super::{Conv2d, Layer, Model, Pool2d, Shape};
 use crate::Error;
 
 /// Collects the layers of a model. Shapes are checked by [`build`](Builder::build).
@@ -55,6 +55,31 @@ impl Builder {
     /// The maximum of each square of this side; incomplete squares at the right and at the bottom are dropped.
     pub fn maxpool(self, side: usize) -> Self {
         self.layer(Layer::MaxPool(side))
+    }
+
+    /// A convolution with stride, padding, groups or a rectangular kernel.
+    pub fn conv2d(self, conv: Conv2d) -> Self {
+        self.layer(Layer::Conv2d(conv))
+    }
+
+    /// Maximum or average of windows.
+    pub fn pool(self, pool: Pool2d) -> Self {
+        self.layer(Layer::Pool(pool))
+    }
+
+    /// Batch normalisation.
+    pub fn batchnorm(self) -> Self {
+        self.layer(Layer::BatchNorm)
+    }
+
+    /// Adds the output of an earlier layer, by its number from 1; 0 is the input of the model.
+    pub fn plus(self, layer: usize) -> Self {
+        self.layer(Layer::Add(layer))
+    }
+
+    /// Number of layers so far: the number of the last one, for [`plus`](Self::plus).
+    pub fn count(&self) -> usize {
+        self.layers.len()
     }
 
     /// Turns an image into a vector, channels first.

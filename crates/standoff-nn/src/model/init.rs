@@ -7,11 +7,12 @@ use crate::Error;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use standoff::error::nearest;
+use std::f64::consts::TAU;
 
 /// The high half of the stream numbers used here ("init"); other purposes have their own.
 const PURPOSE: u64 = 0x696e_6974 << 32;
 
-/// The initial biases. Weights are always Xavier-normal, as in `torch.nn.init.xavier_normal_`: normal with variance
+/// The initial biases, and with `Interval` the weights. Otherwise weights are Xavier-normal, as in `torch.nn.init.xavier_normal_`: normal with variance
 /// `2/(fan_in + fan_out)`, where the fans of a convolution include the area of its kernel.
 ///
 /// ```
@@ -35,16 +36,26 @@ pub enum Biases {
     /// Every bias is `1/n`, n the number of outputs (for a convolution, of channels) of its layer, as in the published code of the
     /// robust network.
     Robust,
+    /// For training with interval bounds: weights normal with standard deviation `sqrt(2 pi) / fan_in`, at which the width of an
+    /// interval neither grows nor shrinks from layer to layer, and biases zero (Z. Shi et al., "Fast certified robust training with
+    /// short warmup", 2021). A 1x1 convolution of a single input channel with `ramp` behind it begins as thresholds at 0.5: its
+    /// channels have the slopes 4, -4, 8, -8, again and again, and give 0.5 there.
+    Interval,
 }
 
 impl Biases {
-    /// The initialisation of that name: `zero`, `fair` or `robust`.
+    /// The initialisation of that name: `zero`, `fair`, `robust` or `interval`.
     pub fn named(name: &str) -> Result<Self, Error> {
-        const ALL: [(&str, Biases); 3] = [("zero", Biases::Zero), ("fair", Biases::Fair), ("robust", Biases::Robust)];
+        const ALL: [(&str, Biases); 4] = [
+            ("zero", Biases::Zero),
+            ("fair", Biases::Fair),
+            ("robust", Biases::Robust),
+            ("interval", Biases::Interval),
+        ];
         ALL.iter().find(|known| known.0 == name).map(|known| known.1).ok_or_else(|| {
             let hint = nearest(name, ALL.map(|known| known.0)).map(|n| format!("; did you mean `{n}`?"));
             let hint = hint.unwrap_or_default();
-            Error::Model(format!("unknown initialisation `{name}`{hint} (there are zero, fair, robust)"))
+            Error::Model(format!("unknown initialisation `{name}`{hint} (there are zero, fair, robust, interval)"))
         })
     }
 }
@@ -55,19 +66,44 @@ impl Model {
         let mut out = vec![0.0; self.size()];
         for (i, view) in self.views().iter().enumerate() {
             let part = &mut out[view.range.clone()];
+            if let Some(value) = self.constant(view) {
+                part.fill(value);
+                continue;
+            }
+            if biases == Biases::Interval && self.is_threshold(view.layer) {
+                part.iter_mut().enumerate().for_each(|(c, p)| *p = threshold(c, view.shape.len() == 1));
+                continue;
+            }
             let deviation = match (&view.shape[..], biases) {
-                ([_], Biases::Zero) => continue,
+                ([_], Biases::Zero | Biases::Interval) => continue,
                 ([n], Biases::Robust) => {
                     part.fill(1.0 / *n as f32);
                     continue;
                 }
                 ([_], Biases::Fair) => self.bias_deviation(view),
+                (weight, Biases::Interval) => TAU.sqrt() / weight[1..].iter().product::<usize>() as f64,
                 (weight, _) => xavier_deviation(weight),
             };
             let mut normal = Normal::new(seed, PURPOSE | i as u64);
             part.iter_mut().for_each(|p| *p = (deviation * normal.next()) as f32);
         }
         out
+    }
+
+    /// True for a 1x1 convolution of one input channel with `ramp` behind it.
+    fn is_threshold(&self, layer: usize) -> bool {
+        let conv = self.layers()[layer].conv2d().filter(|conv| conv.kernel == [1, 1]);
+        layer == 0 && conv.is_some() && self.input().channels == 1 && self.layers().get(1) == Some(&Layer::Ramp)
+    }
+
+    /// The initial value of parameters that are not random: batch normalisation begins as the identity, `ramp` with caps 1 and slope 0.
+    fn constant(&self, view: &View) -> Option<f32> {
+        let one = |part: &str| view.name.ends_with(part);
+        match self.layers()[view.layer] {
+            Layer::BatchNorm => Some(if one(".weight") || one(".running_var") { 1.0 } else { 0.0 }),
+            Layer::Ramp => Some(if one(".cap") { 1.0 } else { 0.0 }),
+            _ => None,
+        }
     }
 
     /// The standard deviation of [`Biases::Fair`].
@@ -77,12 +113,18 @@ impl Model {
             Layer::Dense(n) => 1.0 / n as f64,
             _ => {
                 let before = &self.layers()[..view.layer];
-                let convs = before.iter().filter(|layer| matches!(layer, Layer::Conv { .. })).count();
+                let convs = before.iter().filter(|layer| layer.conv2d().is_some()).count();
                 // Halving is exact; for more than a thousand convolutions it ends at zero.
                 (0..convs).fold(0.125, |deviation, _| 0.5 * deviation)
             }
         }
     }
+}
+
+/// The weight or the bias of channel c of a threshold: `slope (x - 0.5) + 0.5`.
+fn threshold(c: usize, bias: bool) -> f32 {
+    let slope = [4.0, -4.0, 8.0, -8.0][c % 4];
+    if bias { 0.5 - 0.5 * slope } else { slope }
 }
 
 /// `sqrt(2/(fan_in + fan_out))` of a weight `[out, in, ...]`.
@@ -114,7 +156,7 @@ impl Normal {
 
     fn next(&mut self) -> f64 {
         let (u, v) = (self.unit(), self.unit());
-        (-2.0 * libm::log(u)).sqrt() * libm::cos(std::f64::consts::TAU * v)
+        (-2.0 * libm::log(u)).sqrt() * libm::cos(TAU * v)
     }
 }
 
@@ -192,6 +234,26 @@ mod tests {
     }
 
     #[test]
+    fn interval_weights_keep_the_width_of_intervals_and_pixels_begin_as_thresholds() {
+        let layers =
+            Model::builder(IMAGES).conv(1, 4).layer(Layer::Ramp).conv(5, 8).layer(Layer::Ramp).flatten().dense(10);
+        let model = layers.build().unwrap();
+        let start = model.initialise(Biases::Interval, 3);
+        assert_eq!(part(&model, &start, "conv1.weight"), [4.0, -4.0, 8.0, -8.0]);
+        assert_eq!(part(&model, &start, "conv1.bias"), [-1.5, 2.5, -3.5, 4.5]);
+        for (name, fan_in) in [("conv2.weight", 100.0), ("fc1.weight", 8.0 * 24.0 * 24.0)] {
+            let weights = part(&model, &start, name);
+            let (mean, deviation) = moments(weights.iter().map(|w| f64::from(*w)));
+            let (want, error) = (TAU.sqrt() / fan_in, 4.0 / (weights.len() as f64).sqrt());
+            assert!(mean.abs() < want * error && (deviation / want - 1.0).abs() < error, "{name} {mean} {deviation}");
+        }
+        assert!(part(&model, &start, "fc1.bias").iter().all(|b| b.to_bits() == 0));
+        // Without `ramp` behind it, a 1x1 convolution is like any other.
+        let plain = Model::builder(IMAGES).conv(1, 4).relu().flatten().dense(10).build().unwrap();
+        assert_ne!(part(&plain, &plain.initialise(Biases::Interval, 3), "conv1.weight")[0], 4.0);
+    }
+
+    #[test]
     fn streams_are_normal_and_independent() {
         let mut normal = Normal::new(5, 1);
         let (mut other, mut next_seed) = (Normal::new(5, 2), Normal::new(6, 1));
@@ -220,6 +282,9 @@ mod tests {
     fn an_unknown_initialisation_gets_the_list() {
         assert_eq!(Biases::named("robust"), Ok(Biases::Robust));
         let error = Biases::named("fairr").unwrap_err().to_string();
-        assert_eq!(error, "model: unknown initialisation `fairr`; did you mean `fair`? (there are zero, fair, robust)");
+        assert_eq!(
+            error,
+            "model: unknown initialisation `fairr`; did you mean `fair`? (there are zero, fair, robust, interval)"
+        );
     }
 }

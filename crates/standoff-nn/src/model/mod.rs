@@ -1,13 +1,18 @@
-//! A network as a list of layers. Shapes are checked when it is built, and every parameter has a name.
+//! A network as a list of layers in topological order. Shapes are checked when it is built, and every parameter has a name.
 
 mod builder;
 mod init;
+mod layer;
+pub mod onnx;
+mod parse;
 pub mod presets;
+mod shapes;
 mod text;
 pub mod weights;
 
 pub use builder::Builder;
 pub use init::Biases;
+pub use layer::{ChannelStats, Conv2d, Layer, Pool2d, PoolKind};
 pub use weights::Weights;
 
 use crate::Error;
@@ -71,41 +76,6 @@ impl fmt::Display for Shape {
     }
 }
 
-/// One layer of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Layer {
-    /// A square convolution without padding, stride 1.
-    Conv {
-        /// Side of the kernel.
-        kernel: usize,
-        /// Output channels.
-        out: usize,
-    },
-    /// Hyperbolic tangent.
-    Tanh,
-    /// `max(0, x)`.
-    Relu,
-    /// The maximum of each square of this side; incomplete squares at the right and at the bottom are dropped.
-    MaxPool(usize),
-    /// Turns an image into a vector, channels first.
-    Flatten,
-    /// A fully connected layer with this many outputs.
-    Dense(usize),
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conv { kernel, out } => write!(f, "conv({kernel}, {out})"),
-            Self::Tanh => f.write_str("tanh"),
-            Self::Relu => f.write_str("relu"),
-            Self::MaxPool(side) => write!(f, "maxpool({side})"),
-            Self::Flatten => f.write_str("flatten"),
-            Self::Dense(n) => write!(f, "dense({n})"),
-        }
-    }
-}
-
 /// A named part of the flat parameter vector, with PyTorch's name and layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
@@ -117,6 +87,9 @@ pub struct View {
     pub range: Range<usize>,
     /// The index of its layer.
     pub layer: usize,
+    /// False for the population statistics of batch normalisation and the slope of `ramp`: their gradient is always zero, and training
+    /// sets them.
+    pub trained: bool,
 }
 
 /// A network: a list of layers, and the layout of their parameters in one flat `f32` vector.
@@ -136,7 +109,7 @@ pub struct View {
 /// assert_eq!(start.len(), model.size());
 /// # Ok::<(), standoff_nn::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     layers: Vec<Layer>,
     /// `shapes[i]` is the input of layer i, `shapes[i + 1]` its output.
@@ -151,29 +124,19 @@ impl Model {
             return Err(Error::Model(format!("has {} layers, at most {MOST_LAYERS} are possible", layers.len())));
         }
         let input = input.checked().map_err(|why| Error::Model(format!("input {why}")))?;
-        let mut model = Self { layers: layers.to_vec(), shapes: vec![input], views: Vec::new() };
-        let (mut convs, mut denses) = (0, 0);
+        let mut model = Self { layers: Vec::new(), shapes: vec![input], views: Vec::new() };
         for (i, layer) in layers.iter().enumerate() {
-            let from = model.shapes[i];
+            let layer = layer.canonical();
             let refuse = |why: String| Error::Layer { index: i + 1, layer: layer.to_string(), why };
-            let to = output_shape(*layer, from).and_then(Shape::checked).map_err(refuse)?;
-            match *layer {
-                Layer::Conv { kernel, out } => {
-                    convs += 1;
-                    let weight = [out, from.channels, kernel, kernel];
-                    model.add(&format!("conv{convs}"), &weight, i).map_err(refuse)?;
-                }
-                Layer::Dense(n) => {
-                    denses += 1;
-                    model.add(&format!("fc{denses}"), &[n, from.size()], i).map_err(refuse)?;
-                }
-                _ => {}
-            }
+            let to = shapes::output(layer, &model.shapes).and_then(Shape::checked).map_err(refuse)?;
+            model.add(layer).map_err(refuse)?;
+            model.layers.push(layer);
             model.shapes.push(to);
         }
+        let dense = layers.iter().any(|layer| matches!(layer, Layer::Dense(_)));
         match layers.last() {
             Some(Layer::Dense(_)) => Ok(model),
-            Some(last) if denses > 0 => Err(Error::Layer {
+            Some(last) if dense => Err(Error::Layer {
                 index: layers.len(),
                 layer: last.to_string(),
                 why: "the last layer must be dense(n), one output per class; the loss adds its own softmax".into(),
@@ -182,15 +145,46 @@ impl Model {
         }
     }
 
-    /// Adds the weight and the bias of a layer; the bias is as long as the first dimension of the weight.
-    fn add(&mut self, name: &str, weight: &[usize], layer: usize) -> Result<(), String> {
-        for (part, shape) in [("weight", weight), ("bias", &weight[..1])] {
-            let start = self.size();
-            let end = product(shape).and_then(|size| start.checked_add(size)).filter(|end| *end <= MOST);
-            let end = end.ok_or_else(|| format!("the model would have more than {MOST} parameters"))?;
-            let name = format!("{name}.{part}");
-            self.views.push(View { name, shape: shape.to_vec(), range: start..end, layer });
+    /// Adds the parameters of the next layer. A bias is as long as the first dimension of its weight and follows it.
+    fn add(&mut self, layer: Layer) -> Result<(), String> {
+        let from = self.shapes[self.layers.len()];
+        let same = |known: &&Layer| std::mem::discriminant(*known) == std::mem::discriminant(&layer);
+        let count = 1 + match layer {
+            Layer::Conv { .. } | Layer::Conv2d(_) => self.layers.iter().filter(|l| l.conv2d().is_some()).count(),
+            _ => self.layers.iter().filter(same).count(),
+        };
+        match layer {
+            Layer::Conv { .. } | Layer::Conv2d(_) => {
+                let Conv2d { out, kernel, groups, .. } = layer.conv2d().unwrap_or(Conv2d::square(1, 1));
+                let weight = [out, from.channels / groups, kernel[0], kernel[1]];
+                self.view(format!("conv{count}.weight"), &weight, true)?;
+                self.view(format!("conv{count}.bias"), &[out], true)
+            }
+            Layer::Dense(n) => {
+                self.view(format!("fc{count}.weight"), &[n, from.size()], true)?;
+                self.view(format!("fc{count}.bias"), &[n], true)
+            }
+            Layer::BatchNorm => {
+                self.view(format!("bn{count}.weight"), &[from.channels], true)?;
+                self.view(format!("bn{count}.bias"), &[from.channels], true)?;
+                self.view(format!("bn{count}.running_mean"), &[from.channels], false)?;
+                self.view(format!("bn{count}.running_var"), &[from.channels], false)
+            }
+            Layer::Ramp => {
+                self.view(format!("ramp{count}.cap"), &[from.channels], true)?;
+                self.view(format!("ramp{count}.slope"), &[1], false)
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Adds a part of the parameters, of the next layer.
+    fn view(&mut self, name: String, shape: &[usize], trained: bool) -> Result<(), String> {
+        let start = self.size();
+        let end = product(shape).and_then(|size| start.checked_add(size)).filter(|end| *end <= MOST);
+        let end = end.ok_or_else(|| format!("the model would have more than {MOST} parameters"))?;
+        let layer = self.layers.len();
+        self.views.push(View { name, shape: shape.to_vec(), range: start..end, layer, trained });
         Ok(())
     }
 
@@ -204,9 +198,46 @@ impl Model {
         self.shapes[0]
     }
 
-    /// The shape of the input of layer `i`; `i = layers().len()` is the output of the model.
+    /// The shape of value `i`: of the input of the model for `i = 0`, else of the output of layer i (from 1). Value `layers().len()` is
+    /// the logits.
     pub fn shape(&self, i: usize) -> Shape {
         self.shapes[i]
+    }
+
+    /// The values that layer `i` (from 0) reads: its input, and for [`Layer::Add`] the second term. Value 0 is the input of the model,
+    /// value j the output of layer j (from 1).
+    ///
+    /// ```
+    /// use standoff_nn::{Layer, Model, Shape};
+    ///
+    /// let layers = [Layer::Dense(3), Layer::Relu, Layer::Dense(3), Layer::Add(2), Layer::Dense(2)];
+    /// let model = Model::new(Shape::vector(4), &layers)?;
+    /// assert_eq!(model.reads(2), (2, None));
+    /// assert_eq!(model.reads(3), (3, Some(2)));
+    /// # Ok::<(), standoff_nn::Error>(())
+    /// ```
+    pub fn reads(&self, i: usize) -> (usize, Option<usize>) {
+        match self.layers[i] {
+            Layer::From(of) => (of, None),
+            Layer::Add(of) => (i, Some(of)),
+            _ => (i, None),
+        }
+    }
+
+    /// The parameters of layer `i` (from 0) by the end of their name, such as `weight`; `None` if it has none of that name.
+    pub fn parameter(&self, i: usize, name: &str) -> Option<&View> {
+        let end = |view: &&View| view.name.rsplit('.').next() == Some(name);
+        self.views.iter().filter(|view| view.layer == i).find(end)
+    }
+
+    /// True if the model has a layer `batchnorm`.
+    pub fn has_batch_norm(&self) -> bool {
+        self.layers.contains(&Layer::BatchNorm)
+    }
+
+    /// True if training passes ([`Engine::train`](crate::Engine::train)) differ from others: with `batchnorm` or `dropout`.
+    pub fn differs_in_training(&self) -> bool {
+        self.has_batch_norm() || self.layers.iter().any(|layer| matches!(layer, Layer::Dropout(share) if *share > 0.0))
     }
 
     /// Number of outputs (logits).
@@ -247,39 +278,4 @@ struct ModelsPage;
 /// The product, if it is at most [`MOST`].
 fn product(sides: &[usize]) -> Option<usize> {
     sides.iter().try_fold(1_usize, |size, side| size.checked_mul(*side)).filter(|size| *size <= MOST)
-}
-
-/// The shape of a layer's output, or the reason why the layer does not fit its input.
-fn output_shape(layer: Layer, from: Shape) -> Result<Shape, String> {
-    match layer {
-        Layer::Conv { kernel, out } => {
-            if kernel == 0 || out == 0 {
-                return Err("the kernel and the number of channels must be at least 1".into());
-            }
-            if kernel > from.height || kernel > from.width {
-                return Err(format!("the kernel is larger than its input {from}"));
-            }
-            Ok(Shape::new(out, from.height - kernel + 1, from.width - kernel + 1))
-        }
-        Layer::Tanh | Layer::Relu => Ok(from),
-        Layer::MaxPool(side) => {
-            if !(1..=15).contains(&side) {
-                return Err("the side must be from 1 to 15".into());
-            }
-            if side > from.height || side > from.width {
-                return Err(format!("the window is larger than its input {from}"));
-            }
-            Ok(Shape::new(from.channels, from.height / side, from.width / side))
-        }
-        Layer::Flatten => Ok(Shape::vector(from.size())),
-        Layer::Dense(n) => {
-            if n == 0 {
-                return Err("needs at least 1 output".into());
-            }
-            if from.height != 1 || from.width != 1 {
-                return Err(format!("its input is an image of {from}; put flatten before it"));
-            }
-            Ok(Shape::vector(n))
-        }
-    }
 }

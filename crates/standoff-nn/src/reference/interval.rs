@@ -1,8 +1,10 @@
 //! Interval bounds of the reference network, one sample at a time in `f64`. The tests compare the engine's bounds with them.
 //!
-//! A linear map takes centre and radius to `W centre + b` and `|W| radius`; all other layers are monotone and are applied to both ends.
+//! A linear map takes centre and radius to `W centre + b` and `|W| radius`; all other layers but `gelu` are monotone and are applied to
+//! both ends.
 
-use super::{PlainConv, parameters, parameters_mut, winners};
+use super::scalar::{self, deciding_ends};
+use super::{PlainAffine, PlainPool, add, by_channel, linear, parameters, parameters_mut, transposed};
 use crate::{Layer, Model};
 
 /// Lower and upper ends of the entries of a vector, or the gradients with respect to them.
@@ -37,36 +39,67 @@ impl Interval {
     }
 }
 
-/// Bounds of the input of every layer, and last of the logits: `values[i]` is the input of layer i.
+/// Bounds of the input of the model, then of the output of every layer; last of the logits.
 pub fn forward(model: &Model, params: &[f64], input: &Interval) -> Vec<Interval> {
     assert_eq!(params.len(), model.size());
     assert!(input.lo.len() == model.input().size() && input.hi.len() == input.lo.len());
     let mut values = vec![input.clone()];
-    for (i, layer) in model.layers().iter().enumerate() {
-        let x = &values[i];
-        let out = match *layer {
-            Layer::Conv { .. } | Layer::Dense(_) => {
-                let (w, b) = parameters(model, params, i);
-                let centre = linear(model, i, (w, b), &x.centre());
-                let radius = linear(model, i, (&absolute(w), &vec![0.0; b.len()]), &x.radius());
-                Interval::from_centre(&centre, &radius, 1.0)
-            }
-            Layer::Tanh => x.map(|x| x.iter().map(|v| v.tanh()).collect()),
-            Layer::Relu => x.map(|x| x.iter().map(|&v| if v <= 0.0 { 0.0 } else { v }).collect()),
-            Layer::MaxPool(side) => {
-                x.map(|x| winners(x, side, model.shape(i), model.shape(i + 1)).into_iter().map(|w| x[w]).collect())
-            }
-            Layer::Flatten => x.clone(),
-        };
+    for i in 0..model.layers().len() {
+        let (from, other) = model.reads(i);
+        let out = layer_forward(model, params, i, (&values[from], other.map(|v| &values[v])));
         values.push(out);
     }
     values
 }
 
+fn layer_forward(model: &Model, params: &[f64], i: usize, (x, other): (&Interval, Option<&Interval>)) -> Interval {
+    let (shape, layer) = (model.shape(model.reads(i).0), model.layers()[i]);
+    match layer {
+        Layer::Conv { .. } | Layer::Conv2d(_) | Layer::Dense(_) => {
+            let (w, b) = parameters(model, params, i);
+            let centre = linear(model, i, (w, b), &x.centre());
+            let radius = linear(model, i, (&absolute(w), &vec![0.0; b.len()]), &x.radius());
+            Interval::from_centre(&centre, &radius, 1.0)
+        }
+        Layer::BatchNorm | Layer::Normalise(_) => {
+            let affine = PlainAffine::new(model, params, i);
+            let centre = by_channel(&x.centre(), shape, |c, v| affine.scale[c] * v + affine.shift[c]);
+            let radius = by_channel(&x.radius(), shape, |c, v| affine.scale[c].abs() * v);
+            Interval::from_centre(&centre, &radius, 1.0)
+        }
+        Layer::MaxPool(_) | Layer::Pool(_) | Layer::GlobalAverage => x.map(|x| PlainPool::new(model, i).forward(x)),
+        Layer::Flatten | Layer::Dropout(_) | Layer::From(_) => x.clone(),
+        Layer::Add(_) => {
+            let mut out = x.clone();
+            if let Some(other) = other {
+                add(&mut out.lo, &other.lo);
+                add(&mut out.hi, &other.hi);
+            }
+            out
+        }
+        _ => activation(model, params, i, x),
+    }
+}
+
+fn activation(model: &Model, params: &[f64], i: usize, x: &Interval) -> Interval {
+    let (shape, layer) = (model.shape(model.reads(i).0), model.layers()[i]);
+    let (caps, slope) = parameters(model, params, i);
+    let plane = shape.height * shape.width;
+    let mut out = x.clone();
+    for at in 0..x.lo.len() {
+        let value = |x: f64| scalar::forward(layer, x, scalar::cap(caps, slope, at / plane));
+        let ends = [x.lo[at], x.hi[at]];
+        let [least, most] = deciding_ends(layer, ends[0], ends[1]);
+        out.lo[at] = value(least.map_or(scalar::GELU_LEAST, |e| ends[e]));
+        out.hi[at] = value(most.map_or(scalar::GELU_LEAST, |e| ends[e]));
+    }
+    out
+}
+
 /// The gradients with respect to the parameters and to the ends of the input, from those with respect to the ends of the logits.
 pub fn backward(model: &Model, params: &[f64], values: &[Interval], dz: &Interval) -> (Vec<f64>, Interval) {
     let mut grad = vec![0.0; model.size()];
-    let input = back(model, params, values, &mut grad, (model.layers().len(), dz.clone()));
+    let input = back(model, params, values, &mut grad, only(values, model.layers().len(), dz.clone()));
     (grad, input)
 }
 
@@ -112,45 +145,100 @@ pub fn margins_backward(
         }
     }
     let g = Interval::from_centre(&d_centre, &d_radius, 0.5);
-    let input = back(model, params, values, &mut grad, (last, g));
+    let input = back(model, params, values, &mut grad, only(values, last, g));
     (grad, input)
 }
 
-/// Backward from the input of layer `end` to that of the network; gradients of the parameters are added to `grad`.
-fn back(
+/// Gradients of all values that are zero but for one.
+fn only(values: &[Interval], at: usize, g: Interval) -> Vec<Interval> {
+    let zero = |v: &Interval| Interval { lo: vec![0.0; v.lo.len()], hi: vec![0.0; v.hi.len()] };
+    let mut grads: Vec<Interval> = values.iter().map(zero).collect();
+    grads[at] = g;
+    grads
+}
+
+/// Backward from the gradients of all values to the input of the network; gradients of the parameters are added to `grad`.
+pub(super) fn back(
     model: &Model,
     params: &[f64],
     values: &[Interval],
     grad: &mut [f64],
-    (end, mut g): (usize, Interval),
+    mut grads: Vec<Interval>,
 ) -> Interval {
-    for (i, layer) in model.layers()[..end].iter().enumerate().rev() {
-        let x = &values[i];
-        g = match *layer {
-            Layer::Conv { .. } | Layer::Dense(_) => linear_back(model, params, x, grad, (i, &g)),
-            Layer::Tanh => {
-                let back = |g: &[f64], a: &[f64]| g.iter().zip(a).map(|(g, a)| g * (1.0 - a * a)).collect();
-                Interval { lo: back(&g.lo, &values[i + 1].lo), hi: back(&g.hi, &values[i + 1].hi) }
+    for i in (0..model.layers().len()).rev() {
+        let (from, other) = model.reads(i);
+        let g = grads[i + 1].clone();
+        let dx = layer_back(model, params, &values[from], grad, (i, &g));
+        for (to, d) in [(Some(from), &dx), (other, &g)] {
+            if let Some(to) = to {
+                add(&mut grads[to].lo, &d.lo);
+                add(&mut grads[to].hi, &d.hi);
             }
-            Layer::Relu => {
-                let back =
-                    |g: &[f64], x: &[f64]| g.iter().zip(x).map(|(g, x)| if *x > 0.0 { *g } else { 0.0 }).collect();
-                Interval { lo: back(&g.lo, &x.lo), hi: back(&g.hi, &x.hi) }
-            }
-            Layer::MaxPool(side) => {
-                let back = |g: &[f64], x: &[f64]| {
-                    let mut dx = vec![0.0; x.len()];
-                    for (g, w) in g.iter().zip(winners(x, side, model.shape(i), model.shape(i + 1))) {
-                        dx[w] += g;
-                    }
-                    dx
-                };
-                Interval { lo: back(&g.lo, &x.lo), hi: back(&g.hi, &x.hi) }
-            }
-            Layer::Flatten => g,
-        };
+        }
     }
-    g
+    grads.swap_remove(0)
+}
+
+fn layer_back(model: &Model, params: &[f64], x: &Interval, grad: &mut [f64], (i, g): (usize, &Interval)) -> Interval {
+    match model.layers()[i] {
+        Layer::Conv { .. } | Layer::Conv2d(_) | Layer::Dense(_) => linear_back(model, params, x, grad, (i, g)),
+        Layer::BatchNorm | Layer::Normalise(_) => affine_back(model, params, x, grad, (i, g)),
+        Layer::MaxPool(_) | Layer::Pool(_) | Layer::GlobalAverage => {
+            let pool = PlainPool::new(model, i);
+            Interval { lo: pool.backward(&g.lo, &x.lo), hi: pool.backward(&g.hi, &x.hi) }
+        }
+        Layer::Flatten | Layer::Dropout(_) | Layer::From(_) | Layer::Add(_) => g.clone(),
+        _ => activation_back(model, params, x, grad, (i, g)),
+    }
+}
+
+fn activation_back(
+    model: &Model,
+    params: &[f64],
+    x: &Interval,
+    grad: &mut [f64],
+    (i, g): (usize, &Interval),
+) -> Interval {
+    let (shape, layer) = (model.shape(model.reads(i).0), model.layers()[i]);
+    let (caps, slope) = parameters(model, params, i);
+    let (d_caps, _) = parameters_mut(model, grad, i);
+    let plane = shape.height * shape.width;
+    let mut out = Interval { lo: vec![0.0; x.lo.len()], hi: vec![0.0; x.lo.len()] };
+    for at in 0..x.lo.len() {
+        let cap = scalar::cap(caps, slope, at / plane);
+        let ends = [x.lo[at], x.hi[at]];
+        for (g, end) in [g.lo[at], g.hi[at]].into_iter().zip(deciding_ends(layer, ends[0], ends[1])) {
+            let Some(end) = end else { continue };
+            let to = if end == 0 { &mut out.lo[at] } else { &mut out.hi[at] };
+            *to += g * scalar::derivative(layer, ends[end], cap);
+            if let Some(d) = d_caps.get_mut(at / plane) {
+                *d += g * scalar::derivative_of_cap(ends[end], cap);
+            }
+        }
+    }
+    out
+}
+
+/// `c = scale centre + shift`, `r = |scale| radius`, where `scale = weight inverse` and `shift = bias - mean scale`.
+fn affine_back(model: &Model, params: &[f64], x: &Interval, grad: &mut [f64], (i, g): (usize, &Interval)) -> Interval {
+    let shape = model.shape(model.reads(i).0);
+    let affine = PlainAffine::new(model, params, i);
+    let (dw, db) = parameters_mut(model, grad, i);
+    let plane = shape.height * shape.width;
+    let (centre, radius) = (x.centre(), x.radius());
+    let mut out = x.clone();
+    for at in 0..centre.len() {
+        let c = at / plane;
+        let (g_centre, g_radius) = (g.lo[at] + g.hi[at], g.hi[at] - g.lo[at]);
+        if !dw.is_empty() {
+            let d_scale = g_centre * (centre[at] - affine.mean()[c]) + g_radius * sign(affine.scale[c]) * radius[at];
+            dw[c] += d_scale * affine.inverse()[c];
+            db[c] += g_centre;
+        }
+        let (d_centre, d_radius) = (g_centre * affine.scale[c], g_radius * affine.scale[c].abs());
+        (out.lo[at], out.hi[at]) = (0.5 * (d_centre - d_radius), 0.5 * (d_centre + d_radius));
+    }
+    out
 }
 
 /// Backward through linear layer i: the centre by W, the radius by |W|. The gradient with respect to |W| is multiplied by the sign
@@ -167,36 +255,6 @@ fn linear_back(model: &Model, params: &[f64], x: &Interval, grad: &mut [f64], (i
         *d += sign(*w) * a;
     }
     Interval::from_centre(&d_centre, &d_radius, 0.5)
-}
-
-/// `W x + b` for layer i.
-fn linear(model: &Model, i: usize, (w, b): (&[f64], &[f64]), x: &[f64]) -> Vec<f64> {
-    match model.layers()[i] {
-        Layer::Conv { kernel: k, .. } => PlainConv { k, from: model.shape(i), to: model.shape(i + 1) }.forward(x, w, b),
-        _ => w.chunks(x.len()).zip(b).map(|(w, b)| b + w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>()).collect(),
-    }
-}
-
-/// Adds to the gradients of W and b of layer i, returns that of x.
-fn transposed(
-    model: &Model,
-    i: usize,
-    (dw, db): (&mut [f64], &mut [f64]),
-    g: &[f64],
-    (x, w): (&[f64], &[f64]),
-) -> Vec<f64> {
-    if let Layer::Conv { kernel: k, .. } = model.layers()[i] {
-        return PlainConv { k, from: model.shape(i), to: model.shape(i + 1) }.backward((dw, db), g, x, w);
-    }
-    let mut dx = vec![0.0; x.len()];
-    for (n, &g) in g.iter().enumerate() {
-        db[n] += g;
-        for k in 0..x.len() {
-            dw[n * x.len() + k] += g * x[k];
-            dx[k] += g * w[n * x.len() + k];
-        }
-    }
-    dx
 }
 
 fn absolute(w: &[f64]) -> Vec<f64> {

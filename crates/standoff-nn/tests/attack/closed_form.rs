@@ -1,7 +1,7 @@
 //! On a linear model the worst point of a ball is known.
 
 use crate::Case;
-use standoff_nn::attack::{Attack, Ball, Norm, Run, attack};
+use standoff_nn::attack::{Attack, Ball, LabelledImages, Norm, Run, attack, smallest_changes};
 use standoff_nn::{Model, Shape};
 
 /// Two classes on 5 x 5 pixels.
@@ -19,12 +19,24 @@ fn worst_margins(case: &Case, ball: &Ball) -> Vec<f64> {
         let sign = if label == 0 { 1.0 } else { -1.0 };
         let mut margin = sign * bias;
         let mut square = 0.0;
+        let mut gains = Vec::new();
         for (&x, s) in image.iter().zip(&slope) {
             let (x, s) = (f64::from(x), sign * s);
             let room = if s > 0.0 { 1.0 - x } else { x };
-            let by = if ball.clip { ball.eps.min(room) } else { ball.eps };
+            let by = if ball.clip.is_some() { ball.eps.min(room) } else { ball.eps };
             margin += s * x + if ball.norm == Norm::Linf { s.abs() * by } else { 0.0 };
             square += s * s;
+            gains.push((s.abs(), if ball.clip.is_some() { room } else { f64::INFINITY }));
+        }
+        if ball.norm == Norm::L1 {
+            // The steepest pixels first, each as far as its limit.
+            gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let mut left = ball.eps;
+            for (slope, room) in gains {
+                let by = left.min(room);
+                margin += slope * by;
+                left -= by;
+            }
         }
         margin + if ball.norm == Norm::L2 { ball.eps * square.sqrt() } else { 0.0 }
     })
@@ -63,15 +75,73 @@ fn every_attack_reaches_the_worst_point_of_a_linear_model() {
         assert!(share > 0.9999, "{name}, clipped cube: {share}");
     }
     assert!(worst_gain(&case, "square600", &Ball::linf(0.03)) > 0.9999);
-    let free = Ball { clip: false, ..Ball::l2(0.1) };
+    let free = Ball { clip: None, ..Ball::l2(0.1) };
     for name in &sharp {
         let share = worst_gain(&case, name, &free);
         // Steps of one length circle around the best direction before they meet it.
         assert!(share > if name.starts_with("apgd") { 0.99 } else { 0.95 }, "{name}, Euclidean ball: {share}");
     }
+    for ball in [Ball::l1(0.3), Ball { clip: None, ..Ball::l1(0.3) }] {
+        for name in ["apgd-ce60", "apgd-margin60", "apgd-t60x9"] {
+            let share = worst_gain(&case, name, &ball);
+            assert!(share > 0.98, "{name} in {ball:?}: {share}");
+        }
+        let share = worst_gain(&case, "pgd40:loss=margin", &ball);
+        assert!(share > 0.9, "pgd40 in {ball:?}: {share}");
+    }
     // Its bumps are at least three pixels wide: too coarse for a slope that changes from pixel to pixel.
     let share = worst_gain(&case, "square600", &free);
     assert!(share > 0.4, "square600, Euclidean ball: {share}");
+}
+
+#[test]
+fn fab_breaks_exactly_what_can_be_broken_in_every_norm() {
+    let case = case();
+    for ball in [Ball::linf(0.08), Ball::l2(0.3), Ball::l1(0.8), Ball { clip: None, ..Ball::l1(0.6) }] {
+        // The closed form of the Euclidean ball is without limits.
+        let ball = if ball.norm == Norm::L2 { Ball { clip: None, ..ball } } else { ball };
+        let worst = worst_margins(&case, &ball);
+        let fab = Attack::named("fab20").unwrap();
+        let found = attack(&case.engine, case.labelled(), &fab, &ball, &Run::new(3)).unwrap();
+        let (can, cannot) = (worst.iter().filter(|m| **m > 1e-3).count(), worst.iter().filter(|m| **m < -1e-3).count());
+        assert!(can >= 5 && cannot >= 5, "{ball:?}: {can} can fall, {cannot} cannot");
+        for (i, &worst) in worst.iter().enumerate() {
+            assert!(worst < 1e-3 || !found.stands(i), "image {i} should be broken in {ball:?}, margin {worst}");
+            assert!(worst > -1e-3 || found.stands(i), "image {i} cannot fall in {ball:?}, margin {worst}");
+        }
+        assert_eq!(found.attacks[0].refused, 0);
+    }
+}
+
+#[test]
+fn the_smallest_change_of_a_linear_model_is_the_distance_of_its_boundary() {
+    let case = case();
+    let slope: Vec<f64> = (0..25).map(|i| f64::from(case.params[25 + i]) - f64::from(case.params[i])).collect();
+    let mut labels = case.labels.clone();
+    labels[7] = 1 - labels[7];
+    let labelled = LabelledImages { labels: &labels, ..case.labelled() };
+    for norm in [Norm::Linf, Norm::L2, Norm::L1] {
+        let free = Ball { clip: None, ..Ball::of_norm(norm, 0.0) };
+        let margins = worst_margins(&case, &free);
+        let dual = match norm {
+            Norm::Linf => slope.iter().map(|s| s.abs()).sum::<f64>(),
+            Norm::L2 => slope.iter().map(|s| s * s).sum::<f64>().sqrt(),
+            Norm::L1 => slope.iter().fold(0.0, |most, s| f64::max(most, s.abs())),
+        };
+        let refine = [Attack::named("apgd-margin20").unwrap()];
+        for (refine, limit) in [(&refine[..0], 1.03), (&refine[..], 1.02)] {
+            let found = smallest_changes(&case.engine, labelled, &free, refine, &Run::new(1)).unwrap();
+            assert_eq!((found.natural[7], found.distances[7]), (false, 0.0));
+            for i in (0..40).filter(|&i| i != 7) {
+                let (got, want) = (found.distances[i], -margins[i] / dual);
+                assert!(got >= want - 1e-5 && got <= limit * want + 1e-5, "{norm:?}, image {i}: {got} against {want}");
+                let image = &found.images[i * 25..(i + 1) * 25];
+                assert!((free.size(image, &case.images[i * 25..(i + 1) * 25]) - got).abs() < 1e-12);
+            }
+            let middle = found.distances[3];
+            assert!(found.accuracy(middle - 1e-9) > found.accuracy(middle) && found.accuracy(0.0) == 39.0 / 40.0);
+        }
+    }
 }
 
 #[test]

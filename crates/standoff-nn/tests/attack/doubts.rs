@@ -95,7 +95,7 @@ fn invalid_images_are_named() {
     ] {
         assert!(message.contains(part), "{message}");
     }
-    let unclipped = Ball { clip: false, ..ball };
+    let unclipped = Ball { clip: None, ..ball };
     let error = error(&with(2e6), &case.labels, unclipped);
     assert!(error.contains("image 3"), "too large to compute with: {error}");
 }

@@ -29,6 +29,7 @@ fn judge(case: &Case, found: &Ensemble, ball: &Ball) -> usize {
         let size = match ball.norm {
             Norm::Linf => apart().fold(0.0, f64::max),
             Norm::L2 => apart().map(|d| d * d).sum::<f64>().sqrt(),
+            Norm::L1 => apart().sum(),
         };
         assert!(size <= ball.eps + 1e-6, "image {i} moved by {size}");
         assert!(stored.iter().all(|v| (0.0..=1.0).contains(v)));
@@ -42,7 +43,7 @@ fn judge(case: &Case, found: &Ensemble, ball: &Ball) -> usize {
 #[test]
 fn a_broken_image_is_misclassified_and_inside_the_ball_in_its_stored_form() {
     let case = Case::new(&small(4), 30, 1);
-    for ball in [Ball::linf(0.1), Ball::l2(0.5)] {
+    for ball in [Ball::linf(0.1), Ball::l2(0.5), Ball::l1(3.0)] {
         for grid in [Grid::Float, Grid::Truncate, Grid::Round, Grid::Search] {
             let ball = ball.stored(grid);
             for attack in attacks() {

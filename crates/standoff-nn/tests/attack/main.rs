@@ -4,6 +4,7 @@ mod closed_form;
 #[path = "../common/mod.rs"]
 mod common;
 mod doubts;
+mod functions;
 mod judging;
 mod paper_network;
 mod same_bits;
@@ -72,6 +73,7 @@ fn attacks() -> Vec<Attack> {
         "apgd-margin20",
         "apgd-dlr20",
         "apgd-t10x9",
+        "fab10x9",
         "smooth20",
         "square60",
         "random10",

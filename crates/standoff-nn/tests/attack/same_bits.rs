@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 fn one_and_two_threads_find_the_same_bits() {
     let model = small(5);
     let (one, two) = (Case::new(&model, 150, 1), Case::new(&model, 150, 2));
-    for ball in [Ball::linf(0.02), Ball::l2(0.1).stored(Grid::Search)] {
+    for ball in [Ball::linf(0.02), Ball::l2(0.1).stored(Grid::Search), Ball::l1(0.6)] {
         let protocol = Protocol { attacks: attacks(), ball, judge: Judge::Worst };
         let a = ensemble(&one.engine, one.labelled(), &protocol, &Run::new(9)).unwrap();
         let b = ensemble(&two.engine, two.labelled(), &protocol, &Run::new(9)).unwrap();
@@ -66,7 +66,7 @@ fn a_stop_flag_ends_the_attack_with_what_was_found() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let run = Run { seed: 1, stop: Some(&stop), progress: Some(&progress), proven: None };
+    let run = Run { stop: Some(&stop), progress: Some(&progress), ..Run::new(1) };
     let attacks = ["square100", "pgd100"].map(|n| Attack::named(n).unwrap()).to_vec();
     let protocol = Protocol { attacks, ball: Ball::linf(0.001), judge: Judge::Worst };
     let found = ensemble(&case.engine, case.labelled(), &protocol, &run).unwrap();
@@ -107,5 +107,5 @@ fn what_is_proven_is_spared_and_nothing_else_changes() {
     let run = Run { proven: Some(&proven[1..]), ..Run::new(9) };
     let protocol = Protocol { attacks: attacks(), ball, judge: Judge::Worst };
     assert!(ensemble(&case.engine, case.labelled(), &protocol, &run).unwrap_err().to_string().contains("89 answers"));
-    assert!(Protocol::paper(0.01).ball.region().is_none() && Ball { clip: false, ..ball }.region().is_none());
+    assert!(Protocol::paper(0.01).ball.region().is_none() && Ball { clip: None, ..ball }.region().is_none());
 }

@@ -40,6 +40,45 @@ pub(crate) fn models() -> Vec<Model> {
     ]
 }
 
+/// Models with odd shapes that together have every layer.
+pub(crate) fn layer_models() -> Vec<Model> {
+    let all = [
+        "input = [3, 7, 9]\nlayers = [\"normalise(0.4, 0.5, 0.3, 0.2, 0.25, 0.3)\", \"conv(3x2, 5, stride=2x1, pad=1)\", \"batchnorm\", \
+         \"leaky_relu(0.1)\", \"conv(3, 4, stride=2, pad=1)\", \"gelu\", \"flatten\", \"dense(3)\"]",
+        "input = [4, 6, 7]\nlayers = [\"conv(3, 8, pad=1, groups=4)\", \"sigmoid\", \"conv(2, 8, groups=8)\", \"hardtanh(-0.3, 0.4)\", \
+         \"maxpool(3, stride=2, pad=1)\", \"conv(1, 3)\", \"flatten\", \"dense(5)\", \"batchnorm\", \"relu\", \"dense(4)\"]",
+        "input = [2, 8, 8]\nlayers = [\"conv(3, 6, pad=1)\", \"start: relu\", \"conv(3, 6, pad=1)\", \"batchnorm\", \"relu\", \
+         \"conv(3, 6, pad=1)\", \"batchnorm\", \"add(start)\", \"second: relu\", \"conv(3, 7, stride=2, pad=1)\", \"body: batchnorm\", \
+         \"from(second)\", \"conv(1, 7, stride=2)\", \"batchnorm\", \"add(body)\", \"relu\", \"globalavgpool\", \"dropout(0.2)\", \
+         \"dense(3)\"]",
+        "input = [1, 9, 8]\nlayers = [\"conv(1, 4)\", \"ramp\", \"conv(4, 5, stride=2, pad=1)\", \"ramp\", \"avgpool(2x3, stride=1x2)\", \
+         \"flatten\", \"dense(6)\", \"ramp\", \"dense(3)\"]",
+        "input = [1, 11, 5]\nlayers = [\"conv(5x1, 3, stride=3x2)\", \"gelu\", \"add(2)\", \"tanh\", \"maxpool(2x1, stride=1)\", \"avgpool(2)\", \
+         \"flatten\", \"sigmoid\", \"dense(3)\"]",
+        "input = [6]\nlayers = [\"dense(7)\", \"batchnorm\", \"tanh\", \"dense(7)\", \"add(3)\", \"gelu\", \"dense(2)\"]",
+    ];
+    all.iter().map(|text| Model::from_toml(text).expect("fits")).collect()
+}
+
+/// Shapes for every kernel of general convolutions and poolings: tiles of all sizes, strides, phases without taps, more groups.
+pub(crate) fn general_models() -> Vec<Model> {
+    let all = [
+        "input = [5, 6, 5]\nlayers = [\"conv(3, 9, pad=1)\", \"relu\", \"conv(3x1, 6, stride=3x2, pad=1x0)\", \"flatten\", \"dense(3)\"]",
+        "input = [4, 5, 8]\nlayers = [\"conv(1, 6, stride=2, groups=2)\", \"tanh\", \"conv(2, 7, stride=3, pad=1)\", \"flatten\", \"dense(3)\"]",
+        "input = [3, 12, 12]\nlayers = [\"conv(5, 4, stride=3, pad=2)\", \"relu\", \"conv(3, 11, pad=2)\", \"maxpool(3, stride=2)\", \
+         \"conv(3, 11, pad=1, groups=11)\", \"leaky_relu(0)\", \"globalavgpool\", \"dense(4)\"]",
+        "input = [2, 3, 3]\nlayers = [\"conv(3, 2, stride=4, pad=1)\", \"flatten\", \"dense(2)\"]",
+        "input = [3, 8, 8]\nlayers = [\"conv(3, 4, pad=1)\", \"maxpool(2)\", \"tanh\", \"add(3)\", \"relu\", \"conv(3, 4)\", \"relu\", \
+         \"conv(2x1, 3, stride=1x2)\", \"flatten\", \"dense(9)\", \"add(10)\", \"dense(3)\"]",
+    ];
+    all.iter().map(|text| Model::from_toml(text).expect("fits")).collect()
+}
+
+/// All of them.
+pub(crate) fn all_models() -> Vec<Model> {
+    [models(), layer_models(), general_models()].concat()
+}
+
 /// Numbers from a seed, good enough for tests.
 pub(crate) struct Stream(u64);
 
@@ -71,8 +110,14 @@ pub(crate) fn weights(model: &Model, stream: &mut Stream) -> Vec<f32> {
     for view in model.views() {
         let fan: usize = view.shape[1..].iter().product();
         let scale = if view.shape.len() == 1 { 0.2 } else { 1.7 / (fan as f32).sqrt() };
+        // Variances, caps and slopes are positive.
+        let (shift, scale) = match view.name.rsplit('.').next() {
+            Some("running_var" | "cap") => (0.7, 0.5),
+            Some("slope") => (0.05, 0.0),
+            _ => (0.0, scale),
+        };
         for p in &mut params[view.range.clone()] {
-            *p = scale * stream.signed();
+            *p = shift + scale * stream.signed();
         }
     }
     params

@@ -120,6 +120,7 @@ pub(crate) fn margins(case: &Case<'_>, rounding: Rounding) -> Vec<Fraction> {
             }
             Layer::Conv { kernel, .. } => linear(&rows(i), &ends, &windows(kernel, from, to)),
             Layer::Dense(_) => linear(&rows(i), &ends, &[(0..from.size()).collect()]),
+            other => panic!("{other} has no exact proof here"),
         };
     }
     last(&rows(layers.len() - 1), &Sizes::of(&ends), label)

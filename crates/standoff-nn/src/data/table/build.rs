@@ -1,16 +1,19 @@
 //! From a sheet and the user's wishes to training, validation and test tables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::column::{Column, Looks, dressed, looks};
-use super::preprocessing::{Preprocessing, group_name};
+use super::group_rule::{GroupRule, RowLabels, cells, limited};
+use super::preprocessing::Preprocessing;
 use super::sheet::Sheet;
 use super::split::{Shares, Split};
 use super::value::{alike, levels};
 use super::{TRUSTED_ROWS, Table};
 use crate::Error;
+use crate::data::Groups;
 
-/// More classes, or more groups, than this are a mistake: a column of amounts, dates or names.
+/// More classes than this are a mistake: a column of amounts, dates or names.
 const MOST_KINDS: usize = 100;
 /// A column of words with more different ones than this is left out, unless it is asked for.
 const MOST_CATEGORIES: usize = 100;
@@ -22,8 +25,13 @@ const MOST_FEATURES: usize = 1 << 16;
 pub struct TableOptions {
     /// The column of the classes.
     pub label: String,
-    /// The columns whose values make the groups; none for groups by label.
+    /// The columns whose values make the groups; none for groups by label. A column of numbers has bands by `age:4` (four with about
+    /// the same number of rows) or `age:25..65` (between these cuts).
     pub groups: Vec<String>,
+    /// Divide every group by label.
+    pub by_label: bool,
+    /// Keep the groups of the columns side by side, so that they overlap, instead of crossing the columns.
+    pub overlap: bool,
     /// The columns to learn from; `None` for all but the label.
     pub features: Option<Vec<String>>,
     /// Columns of categories, even where they look like numbers.
@@ -34,6 +42,8 @@ pub struct TableOptions {
     pub validation: f64,
     /// Decides which rows go where.
     pub seed: u64,
+    /// Fold i of k, counted from 0, instead of the share `test`: every row is a test row of one fold.
+    pub fold: Option<(usize, usize)>,
 }
 
 /// The parts of a table, and its conversion to features.
@@ -59,11 +69,14 @@ impl TableOptions {
         Self {
             label: name.to_owned(),
             groups: Vec::new(),
+            by_label: false,
+            overlap: false,
             features: None,
             categorical: Vec::new(),
             test: 0.2,
             validation: 0.0,
             seed: 0,
+            fold: None,
         }
     }
 
@@ -73,7 +86,15 @@ impl TableOptions {
                 return Err(Error::Mismatch(format!("the {name} share is {share}, it must be at least 0 and below 1")));
             }
         }
-        if self.test + self.validation >= 1.0 {
+        if self.overlap && self.groups.len() < 2 {
+            let n = self.groups.len();
+            return Err(Error::Mismatch(format!("groups side by side need at least two columns of groups, got {n}")));
+        }
+        if let Some((fold, folds)) = self.fold.filter(|(fold, folds)| *folds < 2 || fold >= folds) {
+            return Err(Error::Mismatch(format!("fold {fold} of {folds}: want at least 2 folds, counted from 0")));
+        }
+        let test = self.fold.map_or(self.test, |(_, folds)| 1.0 / folds as f64);
+        if test + self.validation >= 1.0 {
             return Err(Error::Mismatch("the test and validation shares leave nothing to learn from".to_owned()));
         }
         Ok(())
@@ -84,7 +105,7 @@ impl TableData {
     /// Reads classes and groups, divides the rows, learns the preprocessing from the training rows and applies it to all.
     pub fn new(sheet: &Sheet, options: &TableOptions) -> Result<Self, Error> {
         options.check()?;
-        let mut warnings = Vec::new();
+        let mut warnings = sheet.notes().to_vec();
         let label = sheet.column(&options.label)?;
         let rows: Vec<usize> = (0..sheet.len()).filter(|row| !sheet.is_missing(*row, label)).collect();
         if rows.len() < sheet.len() {
@@ -93,15 +114,16 @@ impl TableData {
         }
         let (classes, labels) = classes(sheet, label, &rows)?;
         warnings.extend(alike(&options.label, &classes, sheet.comma()));
-        let groups = if options.groups.is_empty() { vec![options.label.clone()] } else { options.groups.clone() };
-        let (group_names, group_of) = grouped(sheet, &groups, &options.label, &rows, &mut warnings)?;
-        let cells: Vec<(usize, usize)> =
-            rows.iter().enumerate().map(|(i, row)| (*row, group_of[i] * classes.len() + labels[i])).collect();
-        let shares = Shares { test: options.test, validation: options.validation, seed: options.seed };
+        let (rule, groups) = grouped(sheet, options, (&rows, &labels, &classes), &mut warnings)?;
+        let kinds = cells(&groups, &labels, classes.len());
+        let cells: Vec<(usize, usize)> = rows.iter().copied().zip(kinds).collect();
+        let shares =
+            Shares { test: options.test, validation: options.validation, seed: options.seed, fold: options.fold };
         let split = Split::stratified(&cells, shares);
 
         let columns = learn(sheet, options, (&rows, &split.train), &mut warnings)?;
-        let preprocessing = Preprocessing { label: options.label.clone(), classes, groups, group_names, columns };
+        let group_names = groups.names().to_vec();
+        let preprocessing = Preprocessing { label: options.label.clone(), classes, rule, group_names, columns };
         let width = preprocessing.width();
         if width == 0 {
             return Err(sheet.bad(format!("has no column to learn `{}` from", options.label)));
@@ -110,22 +132,22 @@ impl TableData {
             return Err(sheet.bad(format!("makes {width} features a row, at most {MOST_FEATURES} are possible")));
         }
         let mut table = |part: &[usize]| {
-            let of = |kinds: &[usize]| -> Vec<u16> {
-                part.iter().filter_map(|row| rows.binary_search(row).ok()).map(|i| kinds[i] as u16).collect()
-            };
+            let places: Vec<usize> = part.iter().filter_map(|row| rows.binary_search(row).ok()).collect();
             Ok::<_, Error>(Table {
                 features: preprocessing.features(sheet, part, &mut warnings)?,
                 width,
-                labels: of(&labels),
-                groups: of(&group_of),
+                labels: places.iter().map(|i| labels[*i] as u16).collect(),
+                groups: groups.of_samples(&places),
                 group_names: preprocessing.group_names.clone(),
                 class_names: preprocessing.classes.clone(),
             })
         };
         let (train, validation, test) = (table(&split.train)?, table(&split.validation)?, table(&split.test)?);
-        if options.test > 0.0 {
+        if options.test > 0.0 || options.fold.is_some() {
             warnings.extend(small(&test));
+            warnings.extend(copied(&train, &test));
         }
+        warnings.extend(single(&train).filter(|_| !options.groups.is_empty()));
         Ok(Self { train, validation, test, preprocessing, split, warnings })
     }
 }
@@ -147,48 +169,27 @@ fn classes(sheet: &Sheet, label: usize, rows: &[usize]) -> Result<(Vec<String>, 
     Ok((classes, labels))
 }
 
-/// The groups that occur, in the order of their values column by column, and that of each row.
+/// The rule for the groups, and the groups of all rows.
 fn grouped(
     sheet: &Sheet,
-    by: &[String],
-    label: &str,
-    rows: &[usize],
+    options: &TableOptions,
+    (rows, labels, classes): (&[usize], &[usize], &[String]),
     warnings: &mut Vec<String>,
-) -> Result<(Vec<String>, Vec<usize>), Error> {
-    if let Some(twice) = twice(by) {
-        return Err(sheet.bad(format!("column `{twice}` is named twice among the groups")));
-    }
-    let columns: Vec<usize> = by.iter().map(|name| sheet.column(name)).collect::<Result<_, _>>()?;
-    let mut values = Vec::with_capacity(columns.len());
-    for (c, name) in columns.iter().zip(by) {
-        let said = rows.iter().filter(|row| !sheet.is_missing(**row, *c)).map(|row| sheet.cell(*row, *c));
+) -> Result<(GroupRule, Groups), Error> {
+    let mut rule = GroupRule::read(sheet, &options.groups, &options.label, rows)?;
+    (rule.by_label, rule.overlap) = (options.by_label, options.overlap);
+    for name in rule.groups.iter().filter(|name| !rule.bands.contains_key(*name)) {
+        let column = sheet.column(name)?;
+        let said = rows.iter().filter(|row| !sheet.is_missing(**row, column)).map(|row| sheet.cell(*row, column));
         let levels = levels(said, sheet.comma());
         limited(sheet, &format!("column `{name}` makes"), levels.len())?;
-        warnings.extend(alike(name, &levels, sheet.comma()).filter(|_| name != label));
-        values.push(levels);
+        warnings.extend(alike(name, &levels, sheet.comma()).filter(|_| *name != options.label));
     }
-    // A missing value comes last.
-    let rank = |row: usize, (c, levels): (&usize, &Vec<String>)| {
-        levels.iter().position(|value| value == sheet.cell(row, *c)).unwrap_or(levels.len())
-    };
-    let keys: Vec<Vec<usize>> =
-        rows.iter().map(|row| columns.iter().zip(&values).map(|pair| rank(*row, pair)).collect()).collect();
-    let mut first: BTreeMap<&[usize], usize> = BTreeMap::new();
-    for (key, row) in keys.iter().zip(rows) {
-        first.entry(key).or_insert(*row);
-    }
-    limited(sheet, &format!("columns {} make", by.join(", ")), first.len())?;
-    let by_label = by.len() == 1 && by[0] == label;
-    let names = first.values().map(|row| group_name(sheet, *row, &columns, by_label)).collect();
-    let place: BTreeMap<&[usize], usize> = first.into_keys().enumerate().map(|(g, key)| (key, g)).collect();
-    Ok((names, keys.iter().map(|key| place[key.as_slice()]).collect()))
-}
-
-fn limited(sheet: &Sheet, what: &str, n: usize) -> Result<(), Error> {
-    if n > MOST_KINDS {
-        return Err(sheet.bad(format!("{what} {n} groups, at most {MOST_KINDS} are possible")));
-    }
-    Ok(())
+    let of: Vec<u16> = labels.iter().map(|label| *label as u16).collect();
+    let labels = RowLabels { column: &options.label, classes, of: Some(&of) };
+    let groups = rule.apply(sheet, rows, &labels)?.ok_or_else(|| sheet.bad("has no groups"))?;
+    limited(sheet, &format!("columns {} make", rule.groups.join(", ")), groups.len())?;
+    Ok((rule, groups))
 }
 
 /// Learns the encoding of each column from the training rows; its type is determined from all rows.
@@ -219,27 +220,53 @@ fn learn(
             _ if asked.is_none() && counts_rows(sheet, c) => {
                 warnings.push(format!("column `{name}` only numbers the rows and is left out"));
             }
+            Looks::Dates if !chosen => {
+                let first = rows.iter().find(|row| !sheet.is_missing(**row, c)).copied().unwrap_or(0);
+                warnings.push(dates(sheet, (first, c), asked.is_some())?);
+            }
             Looks::Numeric if !chosen => {
                 only_numbers(sheet, c, rows)?;
                 columns.push(Column::numeric(sheet, c, train)?);
             }
             _ => {
-                let column = Column::categorical(sheet, c, train);
-                if column.width() > MOST_CATEGORIES && asked.is_none() && !chosen {
-                    let n = column.width();
-                    warnings.push(format!(
-                        "column `{name}` has {n} different words and is left out; name it among the features to keep it"
-                    ));
-                } else {
-                    if asked.is_none() && !chosen {
-                        warnings.extend(dressed(sheet, c, rows));
-                    }
-                    columns.push(column);
-                }
+                let named = asked.is_some() || chosen;
+                columns.extend(words((sheet, c), (rows, train), named, warnings));
             }
         }
     }
     Ok(columns)
+}
+
+/// A column of words; nothing, with a warning, if it has too many of them and was not `named`.
+fn words(
+    (sheet, c): (&Sheet, usize),
+    (rows, train): (&[usize], &[usize]),
+    named: bool,
+    warnings: &mut Vec<String>,
+) -> Option<Column> {
+    let column = Column::categorical(sheet, c, train);
+    let (name, n) = (&sheet.columns()[c], column.width());
+    if n > MOST_CATEGORIES && !named {
+        warnings.push(format!(
+            "column `{name}` has {n} different words and is left out; name it among the features to keep it"
+        ));
+        return None;
+    }
+    if !named {
+        warnings.extend(dressed(sheet, c, rows));
+    }
+    Some(column)
+}
+
+/// The warning for a column of dates, which is left out; an error at its first date if the column was asked for.
+fn dates(sheet: &Sheet, (first, column): (usize, usize), asked: bool) -> Result<String, Error> {
+    let advice = "turn them into numbers (a year, an age, a number of days)";
+    if asked {
+        let why = format!("is a date, and dates are no features: {advice}, or declare the column categorical");
+        return Err(sheet.bad_cell(first, column, &why));
+    }
+    let name = &sheet.columns()[column];
+    Ok(format!("column `{name}` holds dates and is left out; {advice} to use it"))
 }
 
 fn twice(names: &[String]) -> Option<&String> {
@@ -267,6 +294,9 @@ fn only_numbers(sheet: &Sheet, column: usize, rows: &[usize]) -> Result<(), Erro
     })
 }
 
+/// As many small groups are named.
+const NAMED_GROUPS: usize = 6;
+
 /// Groups whose test rows are too few.
 fn small(test: &Table) -> Option<String> {
     let named =
@@ -274,7 +304,44 @@ fn small(test: &Table) -> Option<String> {
     let few: Vec<(&String, usize)> =
         test.group_names.iter().zip(test.group_sizes()).filter(|(_, n)| *n < TRUSTED_ROWS).collect();
     (!few.is_empty()).then(|| {
-        let list: Vec<String> = few.into_iter().map(named).collect();
+        let mut list: Vec<String> = few.iter().take(NAMED_GROUPS).copied().map(named).collect();
+        if few.len() > NAMED_GROUPS {
+            list.push(format!("and {} more", few.len() - NAMED_GROUPS));
+        }
         format!("groups with fewer than {TRUSTED_ROWS} test rows, too few to trust: {}", list.join("; "))
     })
+}
+
+/// Test rows that repeat training rows, where nearly all do: copies of the same cases, or a table with few different rows.
+fn copied(train: &Table, test: &Table) -> Option<String> {
+    let mark = |table: &Table, i: usize| {
+        let mut hasher = DefaultHasher::new();
+        table.row(i).iter().for_each(|value| value.to_bits().hash(&mut hasher));
+        table.labels[i].hash(&mut hasher);
+        hasher.finish()
+    };
+    if test.len() < TRUSTED_ROWS {
+        return None;
+    }
+    let learnt: HashSet<u64> = (0..train.len()).map(|i| mark(train, i)).collect();
+    let repeated = (0..test.len()).filter(|i| learnt.contains(&mark(test, *i))).count();
+    (4 * repeated >= 3 * test.len()).then(|| {
+        let all = test.len();
+        format!(
+            "{repeated} of {all} test rows repeat a training row in every feature and the label; if they are copies of one case, \
+             accuracies are too high and intervals too narrow: leave the copies out"
+        )
+    })
+}
+
+/// Groups with one training row.
+fn single(train: &Table) -> Option<String> {
+    let one: Vec<&str> = train
+        .group_names
+        .iter()
+        .zip(train.group_sizes())
+        .filter_map(|(name, n)| (n == 1).then_some(name.as_str()))
+        .collect();
+    let why = "a single row can decide the whole training; leave them out or join them with others";
+    (!one.is_empty()).then(|| format!("groups with one training row: {}; {why}", one.join("; ")))
 }

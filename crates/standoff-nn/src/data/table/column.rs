@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::sheet::Sheet;
-use super::value::{is_dressed, levels};
+use super::value::{is_date, is_dressed, levels};
 use crate::Error;
 
 /// A column with a smaller share of numbers among its non-missing cells holds words.
@@ -49,20 +49,24 @@ pub(super) enum Looks {
     Empty,
     /// Numbers, if not without exception.
     Numeric,
+    /// Dates, nearly all of them.
+    Dates,
     /// Words.
     Categorical,
 }
 
 /// Looks at the given rows of a column.
 pub(super) fn looks(sheet: &Sheet, column: usize, rows: &[usize]) -> Looks {
-    let (mut said, mut numbers) = (0usize, 0usize);
+    let (mut said, mut numbers, mut dates) = (0usize, 0usize, 0usize);
     for row in rows {
         said += usize::from(!sheet.is_missing(*row, column));
         numbers += usize::from(sheet.number(*row, column).is_some());
+        dates += usize::from(is_date(sheet.cell(*row, column)));
     }
     match said {
         0 => Looks::Empty,
         _ if numbers as f64 >= MOSTLY * said as f64 => Looks::Numeric,
+        _ if dates as f64 >= MOSTLY * said as f64 => Looks::Dates,
         _ => Looks::Categorical,
     }
 }

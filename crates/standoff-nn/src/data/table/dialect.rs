@@ -1,4 +1,6 @@
-//! The dialect of a CSV file: its delimiter, and whether the first row names the columns.
+//! The dialect of a CSV file: its delimiter, its comments, and whether the first row names the columns.
+
+use std::borrow::Cow;
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 
@@ -8,6 +10,9 @@ use super::value::{is_missing, number};
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Number of rows that are examined.
 const SAMPLE: usize = 200;
+
+/// The share of rows that must have the same number of words for blanks to be a delimiter.
+const NEARLY_ALL: f64 = 0.9;
 
 /// A reader of rows of any length; the first row is like the others.
 pub(super) fn reader(text: &str, delimiter: u8) -> Reader<&[u8]> {
@@ -19,16 +24,66 @@ pub(super) fn decimal_comma(delimiter: u8) -> bool {
     delimiter == b';'
 }
 
-/// The delimiter that gives most rows the same number of cells, with cells that look like cells.
-pub(super) fn delimiter(text: &str) -> u8 {
-    let mut best = (0.0, DELIMITERS[0]);
+/// The delimiter that gives most rows the same number of cells, with cells that look like cells; and that number.
+pub(super) fn delimiter(text: &str) -> (u8, usize) {
+    let mut best = (0.0, DELIMITERS[0], 1);
     for candidate in DELIMITERS {
         let (quality, columns) = judge(&sample(text, candidate), candidate);
         if columns > 1 && quality > best.0 {
-            best = (quality, candidate);
+            best = (quality, candidate, columns);
         }
     }
-    best.1
+    (best.1, best.2)
+}
+
+/// The text with tabs between its cells if they are parted by blanks: no other delimiter makes two columns, and nearly all rows examined
+/// have the same number of words, at least two. Lines stay where they are.
+pub(super) fn blanks_to_tabs(text: &str) -> Cow<'_, str> {
+    if delimiter(text).1 > 1 {
+        return Cow::Borrowed(text);
+    }
+    let rows = text.lines().filter(|line| !line.trim().is_empty() && !starts_comment(line)).take(SAMPLE);
+    let widths: Vec<usize> = rows.map(|line| words(line).count()).collect();
+    let count = |width: usize| widths.iter().filter(|w| **w == width).count();
+    let usual = widths.iter().copied().max_by_key(|width| (count(*width), *width)).unwrap_or(0);
+    if usual < 2 || (count(usual) as f64) < NEARLY_ALL * widths.len() as f64 {
+        return Cow::Borrowed(text);
+    }
+    let mut tabbed = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let mut parted = words(line);
+        tabbed.extend(parted.next());
+        parted.for_each(|word| {
+            tabbed.push('\t');
+            tabbed.push_str(word);
+        });
+        tabbed.extend(line.ends_with('\n').then_some('\n'));
+    }
+    Cow::Owned(tabbed)
+}
+
+/// The words of a line; blanks between quotes do not part them.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim_start();
+    std::iter::from_fn(move || {
+        let mut quoted = false;
+        let end = rest.find(|c: char| {
+            quoted ^= c == '"';
+            !quoted && c.is_whitespace()
+        });
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after.trim_start();
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+/// True if a row begins as comments do and does not have the usual number of cells.
+pub(super) fn is_comment(row: &StringRecord, usual: usize) -> bool {
+    row.len() != usual && row.get(0).is_some_and(starts_comment)
+}
+
+fn starts_comment(text: &str) -> bool {
+    text.trim_start().starts_with(['#', '|', '%'])
 }
 
 /// The largest number of columns that the first line can have, with any delimiter.
@@ -107,7 +162,16 @@ mod tests {
             ("", b','),
         ];
         for (text, want) in cases {
-            assert_eq!(delimiter(text) as char, want as char, "{text}");
+            assert_eq!(delimiter(text).0 as char, want as char, "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_part_cells_where_nothing_else_does() {
+        assert_eq!(blanks_to_tabs("A11 6  x\n  A12 48 y\n\n"), "A11\t6\tx\nA12\t48\ty\n\n");
+        assert_eq!(blanks_to_tabs("\"a b\" 1\r\nc 2\r\n"), "\"a b\"\t1\nc\t2\n");
+        for text in ["a,b\n1 2,3 4\n", "single\n1\n", "one two\nthree\n", "", "a\tb c\n1\t2 3\n"] {
+            assert_eq!(blanks_to_tabs(text), text);
         }
     }
 

@@ -3,23 +3,27 @@
 mod build;
 mod column;
 mod dialect;
+mod group_rule;
 mod preprocessing;
 mod sheet;
 pub(super) mod split;
 mod summary;
 mod value;
 
+use super::Groups;
+
 pub use build::{TableData, TableOptions};
 pub use column::{Column, ColumnKind};
+pub use group_rule::GroupRule;
 pub use preprocessing::Preprocessing;
-pub use sheet::Sheet;
+pub use sheet::{Sheet, SheetOptions};
 pub use split::Split;
 pub use summary::ColumnSummary;
 
 /// The accuracy of a group with fewer test rows than this is unreliable: it may be off by ten points or more.
 pub const TRUSTED_ROWS: usize = 30;
 
-/// Rows of features, with the class and the group of each.
+/// Rows of features, with the class and the groups of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// The features, row by row.
@@ -28,8 +32,8 @@ pub struct Table {
     pub width: usize,
     /// The class of each row; empty where a file for prediction has none.
     pub labels: Vec<u16>,
-    /// The group of each row; empty where a file for prediction has none.
-    pub groups: Vec<u16>,
+    /// The groups of the rows, which may overlap; without any group where a file for prediction has none.
+    pub groups: Groups,
     /// The groups by number.
     pub group_names: Vec<String>,
     /// The classes by number.
@@ -54,7 +58,7 @@ impl Table {
 
     /// Number of rows of each group.
     pub fn group_sizes(&self) -> Vec<usize> {
-        sizes(&self.groups, self.group_names.len())
+        self.groups.sizes()
     }
 
     /// Number of rows of each class.

@@ -1,13 +1,13 @@
 //! The conversion of a table to features, learnt from its training rows, stored with the model and applied to every other row.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::Table;
 use super::column::Column;
+use super::group_rule::{GroupRule, RowLabels};
 use super::sheet::Sheet;
 use crate::Error;
+use crate::data::Groups;
 
 /// The conversion of the rows of a table to features, labels and groups. Stored with the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,8 +16,9 @@ pub struct Preprocessing {
     pub label: String,
     /// The classes; label `c` is `classes[c]`.
     pub classes: Vec<String>,
-    /// The columns whose values make the groups.
-    pub groups: Vec<String>,
+    /// The columns that make the groups.
+    #[serde(flatten)]
+    pub rule: GroupRule,
     /// The groups; group `g` is `group_names[g]`.
     pub group_names: Vec<String>,
     /// The columns that become features, in the order of the features.
@@ -44,9 +45,9 @@ impl Preprocessing {
         self.columns.iter().try_for_each(Column::check)
     }
 
-    /// True if the groups are the classes.
+    /// True if the groups depend on the label, so that predictions differ between groups by intent.
     pub fn by_label(&self) -> bool {
-        self.groups.len() == 1 && self.groups[0] == self.label
+        self.rule.depends_on(&self.label)
     }
 
     /// New rows, for prediction, and what is worth a warning. Labels and groups are there if the file has their columns.
@@ -55,21 +56,35 @@ impl Preprocessing {
         let mut warnings = Vec::new();
         let features = self.features(sheet, &rows, &mut warnings)?;
         let labels = self.labels(sheet, &rows, &mut warnings)?;
-        let judged = labels.is_some() || !self.by_label();
-        let (groups, group_names) = if judged { self.group_of(sheet, &rows) } else { (None, self.group_names.clone()) };
+        let of = RowLabels { column: &self.label, classes: &self.classes, of: labels.as_deref() };
+        let (groups, group_names) = match self.rule.apply(sheet, &rows, &of)? {
+            Some(groups) => self.aligned(&groups)?,
+            None => (Groups::overlapping(&[], rows.len())?, self.group_names.clone()),
+        };
         if group_names.len() > self.group_names.len() {
             let new = group_names[self.group_names.len()..].join("; ");
             warnings.push(format!("groups that training did not see: {new}"));
         }
-        let table = Table {
-            features,
-            width: self.width(),
-            labels: labels.unwrap_or_default(),
-            groups: groups.unwrap_or_default(),
-            group_names,
-            class_names: self.classes.clone(),
-        };
+        let (width, class_names) = (self.width(), self.classes.clone());
+        let table = Table { features, width, labels: labels.unwrap_or_default(), groups, group_names, class_names };
         Ok((table, warnings))
+    }
+
+    /// The groups in the order of training, then new ones.
+    fn aligned(&self, found: &Groups) -> Result<(Groups, Vec<String>), Error> {
+        let mut names = self.group_names.clone();
+        let mut members = vec![Vec::new(); names.len()];
+        for (g, name) in found.names().iter().enumerate() {
+            let rows = found.rows(g).to_vec();
+            match self.group_names.iter().position(|known| known == name) {
+                Some(place) => members[place] = rows,
+                None => {
+                    names.push(name.clone());
+                    members.push(rows);
+                }
+            }
+        }
+        Ok((Groups::overlapping(&members, found.samples())?.named(names.clone())?, names))
     }
 
     /// The features of some rows, row by row.
@@ -130,33 +145,4 @@ impl Preprocessing {
             sheet.bad_cell(row, column, &format!("is not a class; they are {}", self.classes.join(", ")))
         })
     }
-
-    /// The group of each row, and the groups: those known, then new ones. No rows if the file lacks a column of them.
-    fn group_of(&self, sheet: &Sheet, rows: &[usize]) -> (Option<Vec<u16>>, Vec<String>) {
-        let mut names = self.group_names.clone();
-        let columns: Option<Vec<usize>> = self.groups.iter().map(|name| sheet.position(name)).collect();
-        let Some(columns) = columns else { return (None, names) };
-        let mut places: BTreeMap<String, usize> =
-            names.iter().cloned().enumerate().map(|(g, name)| (name, g)).collect();
-        let mut groups = Vec::with_capacity(rows.len());
-        for row in rows {
-            let name = group_name(sheet, *row, &columns, self.by_label());
-            let next = names.len().min(usize::from(u16::MAX));
-            let place = *places.entry(name.clone()).or_insert(next);
-            if place == names.len() {
-                names.push(name);
-            }
-            groups.push(place as u16);
-        }
-        (Some(groups), names)
-    }
-}
-
-/// The name of the group of a row: `sex=F, race=Other`, or the class for groups by label.
-pub(super) fn group_name(sheet: &Sheet, row: usize, columns: &[usize], by_label: bool) -> String {
-    let value = |c: usize| if sheet.is_missing(row, c) { "missing" } else { sheet.cell(row, c) };
-    if by_label {
-        return value(columns[0]).to_owned();
-    }
-    columns.iter().map(|c| format!("{}={}", sheet.columns()[*c], value(*c))).collect::<Vec<_>>().join(", ")
 }

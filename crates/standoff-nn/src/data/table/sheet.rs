@@ -8,7 +8,9 @@ use csv::StringRecord;
 use standoff::error::nearest;
 
 use super::super::content::{self, Content};
-use super::dialect::{decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, reader, sample, widest};
+use super::dialect::{
+    blanks_to_tabs, decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, is_comment, reader, sample, widest,
+};
 use super::value;
 use crate::Error;
 
@@ -23,8 +25,23 @@ const MOST_CELLS: usize = 1 << 28;
 /// The most columns that a message lists.
 const LISTED: usize = 30;
 
+/// Options for reading a CSV file. `None` or `Some(true)` may be given for it where only the header matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SheetOptions {
+    /// True if the first row names the columns; detected if not given.
+    pub header: Option<bool>,
+    /// Number of lines before the table: titles, notes.
+    pub skip_lines: usize,
+}
+
+impl From<Option<bool>> for SheetOptions {
+    fn from(header: Option<bool>) -> Self {
+        Self { header, skip_lines: 0 }
+    }
+}
+
 /// The cells of a CSV file as text, by row and column.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sheet {
     file: String,
     columns: Vec<String>,
@@ -37,80 +54,112 @@ pub struct Sheet {
     ends: Vec<usize>,
     /// The line of each row in the file, from 1.
     lines: Vec<usize>,
+    /// Remarks for the user: comments that were skipped, columns that were renamed.
+    notes: Vec<String>,
 }
 
 impl Sheet {
-    /// Reads a CSV file, plain or gzip. `header` states whether the first row names the columns; `None` detects it.
-    pub fn open(path: &Path, header: Option<bool>) -> Result<Self, Error> {
-        Self::read(&path.display().to_string(), content::open(path)?, header)
+    /// Reads a CSV file, plain or gzip.
+    pub fn open(path: &Path, options: impl Into<SheetOptions>) -> Result<Self, Error> {
+        Self::read(&path.display().to_string(), content::open(path)?, options)
     }
 
     /// Reads CSV from a source; `file` is its name in errors.
-    pub fn read(file: &str, source: impl Read, header: Option<bool>) -> Result<Self, Error> {
-        let text = text_of(file, source)?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    pub fn read(file: &str, source: impl Read, options: impl Into<SheetOptions>) -> Result<Self, Error> {
+        let options = options.into();
+        let whole = text_of(file, source)?;
+        let text = after_lines(whole.strip_prefix('\u{feff}').unwrap_or(&whole), options.skip_lines);
+        let mut sheet = Self { file: file.to_owned(), ..Self::default() };
         if widest(text) > MOST_COLUMNS {
-            let why = format!("has more than {MOST_COLUMNS} columns in its first line");
-            return Err(Error::Data { file: file.to_owned(), why });
+            return Err(sheet.bad(format!("has more than {MOST_COLUMNS} columns in line {}", 1 + options.skip_lines)));
         }
-        let delimiter = delimiter(text);
-        let comma = decimal_comma(delimiter);
-        let header = header.unwrap_or_else(|| has_header(&sample(text, delimiter), comma));
-        let mut sheet = Self {
-            file: file.to_owned(),
-            columns: Vec::new(),
-            places: BTreeMap::new(),
-            comma,
-            text: String::with_capacity(text.len()),
-            ends: Vec::new(),
-            lines: Vec::new(),
-        };
-        let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
-        let mut row = StringRecord::new();
-        let mut last = (0, 1);
-        let mut reader = reader(text, delimiter);
-        while reader.read_record(&mut row).map_err(|error| sheet.bad(format!("is not CSV: {error}")))? {
-            let line = lines.of(row.position().map_or(0, csv::Position::byte) as usize);
-            last = (lines.at, line);
-            if is_blank(&row) && sheet.columns.len() != 1 {
-                continue;
-            }
-            if sheet.columns.is_empty() {
-                sheet.name_columns(&row, header)?;
-                if header {
-                    continue;
-                }
-            }
-            sheet.push(&row, line)?;
-        }
-        // Otherwise an open quote would silently extend the cell to the end of the file.
-        if ends_in_quotes(&text[last.0..], delimiter) {
-            let line = last.1;
-            return Err(sheet.bad(format!("in the row that starts in line {line} a quote is opened and never closed")));
-        }
+        let text = &*blanks_to_tabs(text);
+        let (delimiter, usual) = delimiter(text);
+        sheet.comma = decimal_comma(delimiter);
+        sheet.text.reserve(text.len());
+        let header = options.header.unwrap_or_else(|| {
+            let mut rows = sample(text, delimiter);
+            rows.retain(|row| !is_comment(row, usual));
+            has_header(&rows, sheet.comma)
+        });
+        sheet.take_rows(text, (delimiter, usual), SheetOptions { header: Some(header), ..options })?;
         if sheet.lines.is_empty() {
             return Err(sheet.bad("has no rows of values"));
         }
         Ok(sheet)
     }
 
-    fn name_columns(&mut self, row: &StringRecord, header: bool) -> Result<(), Error> {
-        for (i, cell) in row.iter().enumerate() {
-            let name = if header { cell.trim().to_owned() } else { String::new() };
-            let name = if name.is_empty() { format!("c{}", i + 1) } else { name };
-            if self.places.insert(name.clone(), i).is_some() {
-                return Err(self.bad(format!("has two columns named `{name}`")));
+    /// Takes the rows of a text whose dialect is known: the delimiter and the usual number of cells.
+    fn take_rows(&mut self, text: &str, (delimiter, usual): (u8, usize), options: SheetOptions) -> Result<(), Error> {
+        let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 + options.skip_lines };
+        let mut row = StringRecord::new();
+        let mut last = (0, lines.line);
+        let mut comments: Option<(usize, usize)> = None;
+        let mut reader = reader(text, delimiter);
+        while reader.read_record(&mut row).map_err(|error| self.bad(format!("is not CSV: {error}")))? {
+            let line = lines.of(row.position().map_or(0, csv::Position::byte) as usize);
+            last = (lines.at, line);
+            if is_blank(&row) && self.columns.len() != 1 {
+                continue;
             }
+            if is_comment(&row, usual) {
+                comments = Some(comments.map_or((1, line), |(n, first)| (n + 1, first)));
+                continue;
+            }
+            if self.columns.is_empty() {
+                let header = options.header.unwrap_or(false);
+                self.name_columns(&row, header);
+                if header {
+                    continue;
+                }
+            }
+            self.push(&row, line)?;
+        }
+        // Otherwise an open quote would silently extend the cell to the end of the file.
+        if ends_in_quotes(&text[last.0..], delimiter) {
+            let line = last.1;
+            return Err(self.bad(format!("in the row that starts in line {line} a quote is opened and never closed")));
+        }
+        self.notes.extend(comments.map(|(n, line)| match n {
+            1 => format!("1 line is a comment and is skipped: line {line}"),
+            _ => format!("{n} lines are comments and are skipped, the first is line {line}"),
+        }));
+        Ok(())
+    }
+
+    /// Names the columns. The second of two columns named `a` is `a.1`, as in pandas.
+    fn name_columns(&mut self, row: &StringRecord, header: bool) {
+        for (i, cell) in row.iter().enumerate() {
+            let cell = if header { cell.trim() } else { "" };
+            let given = if cell.is_empty() { format!("c{}", i + 1) } else { cell.to_owned() };
+            let free = |name: &String| !self.places.contains_key(name);
+            let name = if free(&given) {
+                given
+            } else {
+                let new = (1..).map(|n| format!("{given}.{n}")).find(free).unwrap_or_default();
+                self.notes
+                    .push(format!("column {} is named `{given}` like one before it and is called `{new}`", i + 1));
+                new
+            };
+            self.places.insert(name.clone(), i);
             self.columns.push(name);
         }
-        Ok(())
+    }
+
+    /// Remarks on the file: comments that were skipped, columns that were renamed.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     fn push(&mut self, row: &StringRecord, line: usize) -> Result<(), Error> {
         let want = self.columns.len();
         if row.len() < want || row.iter().skip(want).any(|cell| !cell.trim().is_empty()) {
             let open = row.iter().any(|cell| cell.contains('\n'));
-            let hint = if open { "; is a quote left open there?" } else { "" };
+            let hint = match () {
+                () if open => "; is a quote left open there?",
+                () if want == 1 && self.lines.is_empty() => "; skip lines before the table with --skip-lines N",
+                () => "",
+            };
             return Err(self.bad(format!("line {line} has {} cells, the first row has {want}{hint}", row.len())));
         }
         if self.ends.len() + want > MOST_CELLS {
@@ -203,6 +252,15 @@ impl Sheet {
     }
 }
 
+/// The text after a number of lines.
+fn after_lines(text: &str, lines: usize) -> &str {
+    let mut rest = text;
+    for _ in 0..lines {
+        rest = rest.split_once('\n').map_or("", |(_, after)| after);
+    }
+    rest
+}
+
 /// The whole text of a file.
 fn text_of(file: &str, source: impl Read) -> Result<String, Error> {
     let mut content = Content::open(file, source)?;
@@ -218,6 +276,13 @@ fn text_of(file: &str, source: impl Read) -> Result<String, Error> {
         }
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
             return Err(content.bad("is text in UTF-16; save it as UTF-8"));
+        }
+        if bytes.starts_with(b"PAR1") {
+            let advice = "write it as CSV, or read it in Python with standoff.read_table";
+            return Err(content.bad(format!("is a Parquet file, not CSV: {advice}")));
+        }
+        if bytes.starts_with(b"PK\x03\x04") {
+            return Err(content.bad("is a zip file or a spreadsheet, not CSV: unpack it, or save it as CSV"));
         }
         // What is no text is not read to its end.
         if bytes[before..].contains(&0) {

@@ -20,6 +20,8 @@ pub(in super::super) struct Shares {
     pub(in super::super) test: f64,
     pub(in super::super) validation: f64,
     pub(in super::super) seed: u64,
+    /// Fold i of k, counted from 0: the test parts of the k folds of a seed are disjoint and hold every row. Replaces `test`.
+    pub(in super::super) fold: Option<(usize, usize)>,
 }
 
 impl Split {
@@ -35,7 +37,10 @@ impl Split {
         let mut split = Self::default();
         for (cell, mut members) in members.into_iter().enumerate() {
             shuffle(&mut members, shares.seed, cell as u64);
-            let test = portion(members.len(), members.len(), shares.test);
+            let test = match shares.fold {
+                Some(fold) => to_front(&mut members, cell, fold),
+                None => portion(members.len(), members.len(), shares.test),
+            };
             let validation = portion(members.len(), members.len() - test, shares.validation);
             split.test.extend_from_slice(&members[..test]);
             split.validation.extend_from_slice(&members[test..test + validation]);
@@ -46,6 +51,19 @@ impl Split {
         }
         split
     }
+}
+
+/// Moves the rows of a fold to the front, in their order, and returns their number. Row `i` of a cell is in fold `(i + cell) mod k`,
+/// so the folds have nearly the same size. A cell of one row keeps it to learn from.
+fn to_front(members: &mut Vec<usize>, cell: usize, (fold, folds): (usize, usize)) -> usize {
+    if members.len() < 2 {
+        return 0;
+    }
+    let (test, rest): (Vec<_>, Vec<_>) =
+        members.iter().enumerate().map(|(i, row)| ((i + cell) % folds == fold, *row)).partition(|(own, _)| *own);
+    let count = test.len();
+    *members = test.into_iter().chain(rest).map(|(_, row)| row).collect();
+    count
 }
 
 /// `share` of `all`, rounded, but at least one and at most all but one of the `left`.
@@ -79,7 +97,7 @@ mod tests {
             cells in proptest::collection::vec(0usize..5, 1..300), test in 0.0..0.5, validation in 0.0..0.4, seed: u64,
         ) {
             let rows: Vec<(usize, usize)> = cells.iter().enumerate().map(|(i, c)| (2 * i, *c)).collect();
-            let split = Split::stratified(&rows, Shares { test, validation, seed });
+            let split = Split::stratified(&rows, Shares { test, validation, seed, fold: None });
             let mut all = [split.train.clone(), split.validation.clone(), split.test.clone()].concat();
             all.sort_unstable();
             prop_assert_eq!(all, rows.iter().map(|r| r.0).collect::<Vec<_>>());
@@ -90,7 +108,7 @@ mod tests {
                 prop_assert!((of(&split.test) as f64 - test * n as f64).abs() <= 1.0);
                 prop_assert!(n < 3 || test <= 0.0 || of(&split.test) > 0);
             }
-            let alone = Split::stratified(&rows, Shares { test, validation: 0.0, seed });
+            let alone = Split::stratified(&rows, Shares { test, validation: 0.0, seed, fold: None });
             prop_assert_eq!(&alone.test, &split.test);
             prop_assert!(alone.validation.is_empty());
         }
@@ -99,9 +117,24 @@ mod tests {
     #[test]
     fn the_seed_decides() {
         let rows: Vec<(usize, usize)> = (0..100).map(|i| (i, 0)).collect();
-        let test = |seed| Split::stratified(&rows, Shares { test: 0.2, validation: 0.1, seed }).test;
+        let test = |seed| Split::stratified(&rows, Shares { test: 0.2, validation: 0.1, seed, fold: None }).test;
         assert_eq!(test(1), test(1));
         assert_ne!(test(1), test(2));
         assert_eq!(test(3).len(), 20);
+    }
+
+    #[test]
+    fn the_folds_of_a_seed_test_every_row_once() {
+        let rows: Vec<(usize, usize)> = (0..103).map(|i| (i, i % 4)).collect();
+        let fold = |i| Split::stratified(&rows, Shares { test: 0.2, validation: 0.1, seed: 7, fold: Some((i, 5)) });
+        let mut tested: Vec<usize> = (0..5).flat_map(|i| fold(i).test).collect();
+        tested.sort_unstable();
+        assert_eq!(tested, (0..103).collect::<Vec<_>>());
+        for i in 0..5 {
+            let split = fold(i);
+            assert!((20..=21).contains(&split.test.len()), "{}", split.test.len());
+            assert_eq!(split.train.len() + split.validation.len() + split.test.len(), 103);
+            assert!(split.train.iter().all(|row| !split.test.contains(row)));
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::sheet::Sheet;
 pub struct ColumnSummary {
     /// Its name.
     pub name: String,
-    /// Its type: `numbers`, `words` or `nothing`.
+    /// Its type: `numbers`, `words`, `dates` or `nothing`.
     pub holds: &'static str,
     /// Number of missing cells.
     pub missing: usize,
@@ -32,6 +32,7 @@ impl Sheet {
                 holds: match looks(self, c, &rows) {
                     Looks::Empty => "nothing",
                     Looks::Numeric => "numbers",
+                    Looks::Dates => "dates",
                     Looks::Categorical => "words",
                 },
                 missing: self.len() - said.len(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 /// Texts that mean "missing", in lower case.
-const MISSING: [&str; 6] = ["", "?", "na", "n/a", "nan", "null"];
+const MISSING: [&str; 9] = ["", "?", "na", "n/a", "nan", "null", "<na>", "#n/a", "nat"];
 
 /// True if a cell is missing.
 pub(super) fn is_missing(text: &str) -> bool {
@@ -41,6 +41,20 @@ pub(super) fn is_dressed(text: &str) -> bool {
     bare != text && number(&bare, false).is_some()
 }
 
+/// True if a cell is a date, with or without a time: `2013-08-14`, `14.08.2013`, `8/14/2013 06:03`.
+pub(super) fn is_date(text: &str) -> bool {
+    let day = text.split([' ', 'T']).next().unwrap_or("");
+    ['-', '/', '.'].iter().any(|mark| {
+        let parts: Vec<&str> = day.split(*mark).collect();
+        let digits = |part: &str| (1..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+        let years = parts.iter().filter(|part| part.len() > 2).count();
+        parts.len() == 3
+            && parts.iter().all(|part| digits(part))
+            && years == 1
+            && [parts[0], parts[2]].iter().any(|part| part.len() == 4)
+    })
+}
+
 /// Two values that look like spellings of one value, if there are such: `1` and `1.0`, `High` and `high`.
 pub(super) fn alike(column: &str, values: &[String], comma: bool) -> Option<String> {
     let same = |a: &str, b: &str| match (number(a, comma), number(b, comma)) {
@@ -70,6 +84,20 @@ mod tests {
         assert_eq!((number("2,5", true), number("2,5", false)), (Some(2.5), None));
         for text in ["1,234,567", "1,234.5", "inf", "nan", "1 2", "0x10", "", ","] {
             assert_eq!(number(text, true), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_recognised() {
+        for text in
+            ["2013-08-14", "2013-08-13 06:03:42", "2013-08-13T06:03", "14.08.2013", "8/14/2013", "2013/8/4 6:03"]
+        {
+            assert!(is_date(text), "{text}");
+        }
+        for text in
+            ["2013", "1.5", "13011352CF10A", "1-2-3", "555-12-1234", "2013-08", "", "F", "1.2.3.4", "2013-2014-1"]
+        {
+            assert!(!is_date(text), "{text}");
         }
     }
 

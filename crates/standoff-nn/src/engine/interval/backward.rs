@@ -20,12 +20,16 @@ use crate::kernels::{LANES, RunKernel, pool};
 
 impl IntervalWorker {
     /// Takes the gradient with respect to the margins, in `g[0]` with minus their sum at the label, back through the network. The
-    /// gradient with respect to the ends of the box is left in `g` if it is wanted.
+    /// gradient with respect to the ends of the box is left in `g` if it is wanted. What is in `sides` is added on the way.
     pub(super) fn backward(&mut self, net: IntervalNetwork<'_>, mut to: GradientTargets<'_>) {
         self.d_absolute.fill(0.0);
         for (i, stage) in net.stages.iter().enumerate().rev() {
             let deeper = to.deeper(net.stages, i);
             let size = net.units * stage.output * LANES;
+            if i + 1 < net.stages.len() {
+                let [lo, hi] = &mut self.g;
+                self.sides.gather(self.isa, net.stages, i, [&mut lo[..size], &mut hi[..size]]);
+            }
             match &stage.kind {
                 StageKind::Dense(dense) if i + 1 == net.stages.len() => {
                     self.last_backward(net, (i, dense), &mut to, deeper);
@@ -44,10 +48,19 @@ impl IntervalWorker {
                 }
                 StageKind::Act(act) => self.activation_backward(i, *act, size),
                 StageKind::Pool { .. } => self.pool_backward(net, i),
+                _ => self.general_backward(net, i, &mut to, deeper),
             }
             if !deeper {
                 break;
             }
+            let size = net.units * stage.input * LANES;
+            let [lo, hi] = &self.g;
+            self.sides.scatter(self.isa, net.stages, i, [&lo[..size], &hi[..size]]);
+        }
+        if to.input {
+            let size = net.units * net.stages.first().map_or(0, |s| s.input) * LANES;
+            let [lo, hi] = &mut self.g;
+            self.sides.input(self.isa, [&mut lo[..size], &mut hi[..size]]);
         }
         if let Some(params) = to.params {
             // `d_absolute` is zero at the biases, which have no absolute value.
@@ -55,7 +68,7 @@ impl IntervalWorker {
         }
     }
 
-    fn activation_backward(&mut self, i: usize, act: Activation, size: usize) {
+    pub(super) fn activation_backward(&mut self, i: usize, act: Activation, size: usize) {
         for e in 0..2 {
             let (g, a) = (&mut self.g[e][..size], &self.ends[i + 1][e][..size]);
             self.isa.run(ActivateBackward { g, a, act });

@@ -6,7 +6,7 @@ use super::super::linear::{LinearGrad, conv_bias};
 use super::super::plan::ConvStage;
 use super::worker::{IntervalNetwork, IntervalWorker};
 use crate::kernels::interval_ends::ToCentre;
-use crate::kernels::pooled_grad::PooledGrad;
+use crate::kernels::pooled_terms::PooledGrad;
 use crate::kernels::{LANES, RunKernel, pool};
 
 impl IntervalWorker {

@@ -4,10 +4,11 @@ use super::super::backward::GradientTargets;
 use super::super::forest::{LeafJob, LeafSum, SplitResults, put, take};
 use super::super::packed::Packed;
 use super::super::pass::from_lanes;
-use super::super::plan::StageKind;
+use super::super::plan::{Stage, StageKind};
 use super::super::{Ask, Batch, Engine};
+use super::crown::{Crown, CrownUnit};
 use super::worker::{IntervalNetwork, IntervalWorker};
-use super::{Bounds, Region};
+use super::{Bounds, IntervalScratch, Region};
 use crate::Error;
 use crate::kernels::cross_entropy::CrossEntropy;
 use crate::kernels::{LANES, RunKernel};
@@ -21,6 +22,10 @@ pub(super) struct BoundsPass<'a> {
     pub ask: Ask,
     /// W and |W|.
     pub weights: [&'a Packed; 2],
+    pub stages: &'a [Stage],
+    pub scratch: &'a IntervalScratch,
+    /// The share of the margins by backward relaxation; `None` for intervals alone.
+    pub beta: Option<f32>,
 }
 
 /// The results of a range of samples.
@@ -63,10 +68,12 @@ impl SplitResults for BoundsResults<'_> {
 impl BoundsPass<'_> {
     pub(super) fn leaf(&self, job: LeafJob<'_, BoundsResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
-        let mut worker = take(&engine.interval.workers)
-            .unwrap_or_else(|| IntervalWorker::new(engine.isa, &engine.stages, engine.leaf, engine.model.size()));
+        let mut worker = take(&self.scratch.workers).unwrap_or_else(|| {
+            let make = if self.beta.is_some() { IntervalWorker::relaxing } else { IntervalWorker::new };
+            make(engine.isa, self.stages, engine.leaf, engine.model.size())
+        });
         let sum = self.leaf_on(&mut worker, job);
-        put(&engine.interval.workers, worker);
+        put(&self.scratch.workers, worker);
         sum
     }
 
@@ -74,21 +81,34 @@ impl BoundsPass<'_> {
     fn leaf_on(&self, worker: &mut IntervalWorker, job: LeafJob<'_, BoundsResults<'_>>) -> Result<LeafSum, Error> {
         let engine = self.engine;
         let LeafJob { places, scale, mut out, mut gradient } = job;
-        let net =
-            IntervalNetwork { weights: self.weights, stages: &engine.stages, units: places.len().div_ceil(LANES) };
+        let net = IntervalNetwork { weights: self.weights, stages: self.stages, units: places.len().div_ceil(LANES) };
         self.load(worker, places.clone(), out.width)?;
         worker.forward(net);
-        let sum = self.losses(worker, places, scale, &mut out);
+        worker.sides.begin();
+        if let Some(params) = gradient.as_deref_mut() {
+            params.fill(0.0);
+        }
+        let mut sum = LeafSum::default();
+        let mut crown = worker.crown.take();
+        for unit in 0..net.units {
+            let labels = worker.labels[unit];
+            if let Some(crown) = &mut crown {
+                crown.relax(CrownUnit { net, ends: &worker.ends, unit, labels: &labels });
+            }
+            self.unit_losses((worker, crown.as_deref()), (places.clone(), unit), scale, (&mut out, &mut sum));
+            if let (Some(crown), Some(params), Some(beta)) = (&mut crown, gradient.as_deref_mut(), self.beta) {
+                let IntervalWorker { ends, sides, g: [g, _], .. } = &mut *worker;
+                let g = &mut g[unit * out.outputs * LANES..(unit + 1) * out.outputs * LANES];
+                crown.climb(CrownUnit { net, ends, unit, labels: &labels }, (g, beta), (params, sides));
+                g.iter_mut().for_each(|g| *g *= 1.0 - beta);
+            }
+        }
+        worker.crown = crown;
         match self.ask {
             Ask::Values => {}
-            Ask::Gradients => {
-                if let Some(params) = gradient.as_deref_mut() {
-                    params.fill(0.0);
-                }
-                worker.backward(net, GradientTargets { params: gradient, input: false });
-            }
+            Ask::Gradients => worker.backward(net, GradientTargets { params: gradient, first: 0, input: false }),
             Ask::InputGradients => {
-                worker.backward(net, GradientTargets { params: None, input: true });
+                worker.backward(net, GradientTargets { params: None, first: 0, input: true });
                 self.to_samples(worker, net.units * out.width * LANES);
                 let size = out.width * LANES;
                 for (rows, lanes) in out.input_gradients.chunks_mut(size).zip(worker.g[0].chunks_exact(size)) {
@@ -131,52 +151,56 @@ impl BoundsPass<'_> {
         Ok(())
     }
 
-    /// Bounds, margins, losses and certificates and, unless `ask` is `Values`, the gradient with respect to the margins, in
+    /// Bounds, margins, losses and certificates of a unit and, unless `ask` is `Values`, the gradient with respect to the margins, in
     /// `worker.g[0]`.
-    fn losses(
+    fn unit_losses(
         &self,
-        worker: &mut IntervalWorker,
-        places: Range<usize>,
+        (worker, crown): (&mut IntervalWorker, Option<&Crown>),
+        (places, unit): (Range<usize>, usize),
         scale: f32,
-        out: &mut BoundsResults<'_>,
-    ) -> LeafSum {
-        let (n, isa) = (out.outputs, self.engine.isa);
+        (out, sum): (&mut BoundsResults<'_>, &mut LeafSum),
+    ) {
+        let (n, isa, first) = (out.outputs, self.engine.isa, places.start + unit * LANES);
         let factor = if self.ask == Ask::InputGradients { 1.0 } else { scale };
-        let mut sum = LeafSum::default();
-        for (unit, first) in places.clone().step_by(LANES).enumerate() {
-            let count = (places.end - first).min(LANES);
-            let at = unit * n * LANES..(unit + 1) * n * LANES;
-            let (labels, mut weights, mut losses) = (worker.labels[unit], [0.0f32; LANES], [0.0f32; LANES]);
-            for i in 0..count {
-                weights[i] = self.batch.weights.map_or(factor, |w| w[first + i]);
-            }
-            let (logits, margins) = (&worker.logits[at.clone()], &mut worker.spread[at.clone()]);
-            let mut certified = [true; LANES];
-            for i in 0..LANES {
-                certified[i] = self.margins(margins, logits, &worker.size[at.clone()], (i, usize::from(labels[i])));
-            }
-            let dz: &mut [f32] = if self.ask == Ask::Values { &mut [] } else { &mut worker.g[0][at.clone()] };
-            isa.run(CrossEntropy { losses: &mut losses, dz, z: margins, labels: &labels, weights: &weights });
-            let place = first - places.start;
-            let rows = place * n..(place + count) * n;
-            let [lower, upper] = worker.ends.last().map_or([&[][..]; 2], |[a, b]| [&a[at.clone()], &b[at.clone()]]);
-            for (rows_of, lanes) in out.logits.iter_mut().zip([lower, upper, margins]) {
-                from_lanes(isa, &mut rows_of[rows.clone()], lanes);
-            }
-            out.losses[place..place + count].copy_from_slice(&losses[..count]);
-            out.certified[place..place + count].copy_from_slice(&certified[..count]);
-            for i in 0..count {
-                let weight = self.batch.weights.map_or(scale, |w| w[first + i]);
-                sum.loss += f64::from(losses[i]) * f64::from(weight);
-                sum.count += usize::from(certified[i]);
-            }
+        let count = (places.end - first).min(LANES);
+        let at = unit * n * LANES..(unit + 1) * n * LANES;
+        let (labels, mut weights, mut losses) = (worker.labels[unit], [0.0f32; LANES], [0.0f32; LANES]);
+        for i in 0..count {
+            weights[i] = self.batch.weights.map_or(factor, |w| w[first + i]);
         }
-        sum
+        let (logits, margins) = (&worker.logits[at.clone()], &mut worker.spread[at.clone()]);
+        let mut certified = [true; LANES];
+        for i in 0..LANES {
+            let lane = (i, usize::from(labels[i]));
+            certified[i] = self.margins(margins, logits, (&worker.size[at.clone()], crown), lane);
+        }
+        let dz: &mut [f32] = if self.ask == Ask::Values { &mut [] } else { &mut worker.g[0][at.clone()] };
+        isa.run(CrossEntropy { losses: &mut losses, dz, z: margins, labels: &labels, weights: &weights });
+        let place = first - places.start;
+        let rows = place * n..(place + count) * n;
+        let [lower, upper] = worker.ends.last().map_or([&[][..]; 2], |[a, b]| [&a[at.clone()], &b[at.clone()]]);
+        for (rows_of, lanes) in out.logits.iter_mut().zip([lower, upper, margins]) {
+            from_lanes(isa, &mut rows_of[rows.clone()], lanes);
+        }
+        out.losses[place..place + count].copy_from_slice(&losses[..count]);
+        out.certified[place..place + count].copy_from_slice(&certified[..count]);
+        for i in 0..count {
+            let weight = self.batch.weights.map_or(scale, |w| w[first + i]);
+            sum.loss += f64::from(losses[i]) * f64::from(weight);
+            sum.count += usize::from(certified[i]);
+        }
     }
 
-    /// Replaces the spread of one lane by its margins. Returns true if all but the label's are below zero, by the slack.
-    fn margins(&self, margins: &mut [f32], logits: &[f32], size: &[f32], (lane, label): (usize, usize)) -> bool {
-        let bias = match self.engine.stages.last().map(|s| &s.kind) {
+    /// Replaces the spread of one lane by its margins, mixed with those by relaxation. Returns true if all but the label's are below zero,
+    /// by the slack.
+    fn margins(
+        &self,
+        margins: &mut [f32],
+        logits: &[f32],
+        (size, crown): (&[f32], Option<&Crown>),
+        (lane, label): (usize, usize),
+    ) -> bool {
+        let bias = match self.stages.last().map(|s| &s.kind) {
             Some(StageKind::Dense(dense)) => &self.weights[1].flat[dense.bias.clone()],
             _ => return false,
         };
@@ -184,6 +208,9 @@ impl BoundsPass<'_> {
         for j in 0..bias.len() {
             let at = j * LANES + lane;
             margins[at] += logits[at] - logits[label * LANES + lane];
+            if let (Some(relaxed), Some(beta)) = (crown.and_then(|c| c.margin(j, (lane, label))), self.beta) {
+                margins[at] = beta * relaxed + (1.0 - beta) * margins[at];
+            }
             let slack = Bounds::SLACK * (size[at] + bias[j] + bias[label]);
             certified &= j == label || margins[at] + slack < 0.0;
         }

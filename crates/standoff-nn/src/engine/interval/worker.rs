@@ -1,11 +1,13 @@
 //! One thread's scratch for bounds, and the forward pass of a leaf. Every linear map runs twice, on centres with W and on radii
 //! with |W|; activations and pooling run on both ends.
 
+use super::super::graph::{Sides, TapScratch};
 use super::super::linear::LinearScratch;
 use super::super::packed::Packed;
 use super::super::plan::{ConvStage, DenseStage, Stage, StageKind};
+use super::crown::Crown;
 use crate::kernels::activation::{Activate, Activation};
-use crate::kernels::interval_ends::{Centre, Pair, ToEnds};
+use crate::kernels::interval_ends::{Centre, EndPair, ToEnds};
 use crate::kernels::interval_margin::Spread;
 use crate::kernels::{Isa, LANES, RunKernel, conv, dense, pool, transpose};
 
@@ -27,17 +29,19 @@ pub(crate) struct IntervalWorker {
     /// The samples.
     pub(super) x: Vec<f32>,
     /// First the ends of the box around each sample, then of the outputs of each stage.
-    pub(super) ends: Vec<Pair>,
+    pub(super) ends: Vec<EndPair>,
     /// Per linear stage, centre and radius of its input.
-    pub(super) centred: Vec<Pair>,
+    pub(super) centred: Vec<EndPair>,
     /// Per pooling and end, the position of the maximum in its window.
     pub(super) winners: Vec<[Vec<u8>; 2]>,
     /// Gradients with respect to the ends of the output and of the input of a stage; each stage exchanges them.
-    pub(super) g: Pair,
-    pub(super) next: Pair,
+    pub(super) g: EndPair,
+    pub(super) next: EndPair,
     /// One unit of a convolution before pooling: centre and radius, ends, or their gradients.
-    pub(super) full: Pair,
+    pub(super) full: EndPair,
     pub(super) linear: LinearScratch,
+    pub(super) sides: Sides<2>,
+    pub(super) taps: TapScratch,
     /// The gradient with respect to |W|, laid out as the parameters.
     pub(super) d_absolute: Vec<f32>,
     /// The labels of each unit.
@@ -50,11 +54,13 @@ pub(crate) struct IntervalWorker {
     pub(super) spread: Vec<f32>,
     /// Per output, the sum of the absolute terms of its margin.
     pub(super) size: Vec<f32>,
+    /// For margins by backward relaxation.
+    pub(super) crown: Option<Box<Crown>>,
 }
 
 impl IntervalWorker {
     pub(crate) fn new(isa: Isa, stages: &[Stage], units: usize, parameters: usize) -> Self {
-        let pair = |n: usize| -> Pair { [vec![0.0; n * LANES], vec![0.0; n * LANES]] };
+        let pair = |n: usize| -> EndPair { [vec![0.0; n * LANES], vec![0.0; n * LANES]] };
         let (first, last) = (stages.first().map_or(0, |s| s.input), stages.last());
         let (last_in, outputs) = last.map_or((0, 0), |s| (s.input, s.output));
         let largest = stages.iter().map(|s| s.input.max(s.output)).max().unwrap_or(0);
@@ -62,7 +68,7 @@ impl IntervalWorker {
             StageKind::Conv(conv) => conv.unpooled().size(),
             _ => 0,
         });
-        let centred = |s: &Stage| pair(if s.has_parameters() { units * s.input } else { 0 });
+        let centred = |s: &Stage| pair(if s.is_linear() { units * s.input } else { 0 });
         let winners = |s: &Stage| [0, 1].map(|_| vec![0; units * s.winners() * LANES]);
         Self {
             isa,
@@ -74,13 +80,25 @@ impl IntervalWorker {
             next: pair(units * largest),
             full: pair(full.max().unwrap_or(0)),
             linear: LinearScratch::new(isa, stages, units, 2),
+            sides: Sides::new(stages, units),
+            taps: TapScratch::new(stages, units, 2),
             d_absolute: vec![0.0; parameters],
             labels: vec![[0; LANES]; units],
             own: vec![0.0; units * last_in * LANES],
             logits: vec![0.0; units * outputs * LANES],
             spread: vec![0.0; units * outputs * LANES],
             size: vec![0.0; units * outputs * LANES],
+            crown: None,
         }
+    }
+
+    /// The same with scratch for backward relaxation, for a [chain](super::crown::chain).
+    pub(super) fn relaxing(isa: Isa, stages: &[Stage], units: usize, parameters: usize) -> Self {
+        let mut worker = Self::new(isa, stages, units, parameters);
+        for (i, stage) in stages.iter().enumerate().filter(|(_, s)| !s.is_linear()) {
+            worker.sides.reserve(i, stage.input, units);
+        }
+        Self { crown: Some(Box::new(Crown::new(isa, stages))), ..worker }
     }
 
     /// Bounds from the box in `ends[0]` to the logits, and the spread of the margins for `labels`.
@@ -100,16 +118,17 @@ impl IntervalWorker {
                 StageKind::Act(act) => {
                     let (before, after) = self.ends.split_at_mut(i + 1);
                     for e in 0..2 {
-                        after[0][e][..size].copy_from_slice(&before[i][e][..size]);
+                        after[0][e][..size].copy_from_slice(&before[stage.from][e][..size]);
                     }
                     self.activate(i, *act, size);
                 }
+                _ => self.forward_general(net, i),
             }
         }
         self.spread(net);
     }
 
-    fn activate(&mut self, i: usize, act: Activation, size: usize) {
+    pub(super) fn activate(&mut self, i: usize, act: Activation, size: usize) {
         if act != Activation::Identity {
             for x in &mut self.ends[i + 1] {
                 self.isa.run(Activate { x: &mut x[..size], act });
@@ -127,7 +146,7 @@ impl IntervalWorker {
                 self.isa.run(pool::PoolForward {
                     out: &mut after[0][e][u * n_out..(u + 1) * n_out],
                     winners: &mut self.winners[i][e][u * n_out..(u + 1) * n_out],
-                    x: &before[i][e][u * n_in..(u + 1) * n_in],
+                    x: &before[stage.from][e][u * n_in..(u + 1) * n_in],
                     side,
                     shape,
                 });
@@ -136,9 +155,9 @@ impl IntervalWorker {
     }
 
     /// Computes centre and radius of a stage's input.
-    fn centre(&mut self, net: IntervalNetwork<'_>, i: usize) {
+    pub(super) fn centre(&mut self, net: IntervalNetwork<'_>, i: usize) {
         let size = net.units * net.stages[i].input * LANES;
-        let ([centre, radius], [lo, hi]) = (&mut self.centred[i], &self.ends[i]);
+        let ([centre, radius], [lo, hi]) = (&mut self.centred[i], &self.ends[net.stages[i].from]);
         let (centre, radius) = (&mut centre[..size], &mut radius[..size]);
         self.isa.run(Centre { centre, radius, lo: &lo[..size], hi: &hi[..size] });
     }

@@ -1,11 +1,12 @@
 //! The game of group losses.
 
-use crate::data::{Batches, Batching, Dataset};
+use crate::data::{Batches, Batching, Dataset, Groups};
+use crate::engine::Draw;
 use crate::games::{GameLosses, NetworkGame, StepInput, WeightSets};
 use crate::{Ask, Batch, Error, Loss, Model, Outcome};
 use std::sync::Arc;
 
-/// The game of the mean loss of each group. Linear in y, so the best y is computed exactly.
+/// The game of the mean loss of each group. Linear in y, so the best y is computed exactly. Groups may overlap.
 ///
 /// Fixing x computes the losses of all groups and, if they are needed, all their gradients, in one pass; any weights y can be applied
 /// afterwards.
@@ -34,15 +35,41 @@ pub type GroupGame = NetworkGame<GroupLosses>;
 #[derive(Debug)]
 pub struct GroupLosses {
     groups: usize,
-    /// The share of samples with the largest losses that the loss is the mean of; `None` for the game of groups.
-    tail: Option<f64>,
-    /// If true, gradients are computed only once y is known.
-    late: bool,
+    rule: LossRule,
+    /// Subtracted from the losses of the groups; empty for nothing.
+    offsets: Vec<f64>,
+    /// The weight of each sample of the batch, where a pass needs one.
     sample_weights: Vec<f32>,
     order: Vec<u32>,
     outcome: Outcome,
-    /// Of one group alone.
+    /// Of one group alone, or of all samples with their weights.
     alone: Outcome,
+}
+
+/// The losses that y weights, and the time of their gradients.
+#[derive(Debug)]
+enum LossRule {
+    /// The mean loss of each group, with all gradients in the same pass.
+    AtOnce,
+    /// The same; gradients are computed only once y is known, group by group.
+    Late,
+    /// The same for overlapping groups: on all data a sample is evaluated once, and its gradient is weighted by the sum of `y_g / n_g`.
+    Overlapping,
+    /// The mean of `1 - exp(-loss)` in each group, which is 1 less the probability of the label. Gradients wait for y.
+    Errors,
+    /// One loss: the mean of the share of samples with the largest losses.
+    Tail(f64),
+    /// One loss: a sum over samples with fixed weights.
+    Fixed(FixedWeights),
+}
+
+/// Fixed weights of all samples.
+#[derive(Debug)]
+struct FixedWeights {
+    /// In the sum over all data.
+    whole: Vec<f32>,
+    /// In a mini-batch: divided by the expected number of times that the sample is in it, so that the sum has the same expectation.
+    drawn: Vec<f32>,
 }
 
 impl GroupGame {
@@ -55,8 +82,8 @@ impl GroupGame {
         }
         let losses = GroupLosses {
             groups: groups.len(),
-            tail: None,
-            late: false,
+            rule: if groups.is_partition() { LossRule::AtOnce } else { LossRule::Overlapping },
+            offsets: Vec::new(),
             sample_weights: Vec::new(),
             order: Vec::new(),
             outcome: Outcome::default(),
@@ -74,16 +101,74 @@ impl GroupGame {
                 "the share of samples that count is {share}: want above 0, at most 1"
             )));
         }
-        self.losses.tail = Some(share);
+        self.losses.offsets.clear();
+        self.losses.rule = LossRule::Tail(share);
+        self.fit_y_set()?;
+        Ok(self)
+    }
+
+    /// The sum of all losses with fixed weights instead of groups, so the simplex of y has one corner. A mini-batch of groups gives
+    /// an estimate with the same expectation over the samples that are in a group.
+    pub fn weighted(mut self, weights: Vec<f32>) -> Result<Self, Error> {
+        let groups = self.data.groups();
+        if weights.len() != groups.samples() {
+            return Err(Error::Mismatch(format!("got {} weights for {} samples", weights.len(), groups.samples())));
+        }
+        if let Some(bad) = weights.iter().find(|w| !(**w >= 0.0 && w.is_finite())) {
+            return Err(Error::Mismatch(format!("a sample weight is {bad}: want zero or a positive number")));
+        }
+        let mut times = vec![0.0; weights.len()];
+        groups.sample_weights(&self.batches.sizes(), &mut times);
+        let drawn = weights.iter().zip(times).map(|(w, n)| if n > 0.0 { (f64::from(*w) / n) as f32 } else { 0.0 });
+        self.losses.offsets.clear();
+        self.losses.rule = LossRule::Fixed(FixedWeights { drawn: drawn.collect(), whole: weights });
         self.fit_y_set()?;
         Ok(self)
     }
 
     /// Computes gradients only once y is known, and only those of the groups with a non-zero weight: forward over all groups and
     /// backward over one where y is a corner, which is all that `minmax` without a regulariser needs. The same bits at less cost.
+    /// Overlapping groups already wait for y.
     #[must_use]
     pub fn at_corners(mut self) -> Self {
-        self.losses.late = self.losses.tail.is_none();
+        if matches!(self.losses.rule, LossRule::AtOnce) {
+            self.losses.rule = LossRule::Late;
+        }
+        self
+    }
+
+    /// The loss of each group less a number: with the best loss that each group can have alone, y weights the groups by their regret.
+    pub fn minus(mut self, offsets: Vec<f64>) -> Result<Self, Error> {
+        let groups = self.data.groups().len();
+        if offsets.len() != groups || offsets.iter().any(|o| !o.is_finite()) {
+            return Err(Error::Mismatch(format!("got the numbers {offsets:?} to subtract from {groups} losses")));
+        }
+        self.losses.offsets = offsets;
+        Ok(self)
+    }
+
+    /// The mean of `1 - exp(-loss)` instead of the mean loss: the expected error of a prediction that is drawn from the network's
+    /// probabilities. It lies between 0 and 1, so a few samples that cannot be learnt do not decide.
+    #[must_use]
+    pub fn of_errors(mut self) -> Self {
+        if !matches!(self.losses.rule, LossRule::Tail(_) | LossRule::Fixed(_)) {
+            self.losses.rule = LossRule::Errors;
+        }
+        self
+    }
+
+    /// The groups of all data.
+    pub fn groups(&self) -> &Groups {
+        self.data.groups()
+    }
+
+    /// The plain way for overlapping groups: a sample in k groups is evaluated k times, and every group has its own gradient. The
+    /// reference for the default, which evaluates it once.
+    #[must_use]
+    pub fn repeating(mut self) -> Self {
+        if matches!(self.losses.rule, LossRule::Overlapping) {
+            self.losses.rule = LossRule::AtOnce;
+        }
         self
     }
 
@@ -107,23 +192,146 @@ impl GroupLosses {
         add(out, t, &self.alone.gradients[0]);
         Ok(())
     }
-}
 
-impl GameLosses for GroupLosses {
-    fn weights(&self) -> WeightSets {
-        WeightSets::One(if self.tail.is_some() { 1 } else { self.groups })
+    /// Every sample of the data once, then the mean over each group.
+    fn evaluate_once(&mut self, input: &StepInput<'_>) -> Result<(), Error> {
+        let groups = input.data.groups();
+        let end = [groups.samples()];
+        let batch = input.data.each_once(&end);
+        input.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
+        let Outcome { losses, predictions, group_losses, group_correct, .. } = &mut self.outcome;
+        group_losses.resize(groups.len(), 0.0);
+        groups.means(losses, group_losses);
+        let right = |row: &&u32| predictions[**row as usize] == input.data.labels()[**row as usize];
+        group_correct.clear();
+        group_correct.extend((0..groups.len()).map(|g| groups.rows(g).iter().filter(right).count()));
+        Ok(())
     }
 
-    fn evaluate(&mut self, input: &StepInput<'_>, ask: Ask) -> Result<(), Error> {
+    /// Writes the gradient of all samples, each weighted by the sum of `y_g / n_g` over its groups.
+    fn gradient_once(&mut self, input: &StepInput<'_>, y: &[f32], out: &mut [f32]) -> Result<(), Error> {
+        let groups = input.data.groups();
+        self.sample_weights.resize(groups.samples(), 0.0);
+        groups.sample_weights(y, &mut self.sample_weights);
+        let end = [groups.samples()];
+        let batch = Batch { weights: Some(&self.sample_weights), ..input.data.each_once(&end) };
+        input.engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut self.alone)?;
+        out.copy_from_slice(&self.alone.gradients[0]);
+        Ok(())
+    }
+
+    /// Writes the gradient of a training pass over the whole batch, each sample weighted by the rule and y. The weights come from losses
+    /// with population statistics.
+    fn gradient_in_training(
+        &mut self,
+        input: &StepInput<'_>,
+        draw: Draw,
+        y: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        match self.rule {
+            LossRule::Errors => self.weigh_errors(input, y),
+            LossRule::Tail(_) | LossRule::Fixed(_) => {}
+            LossRule::AtOnce | LossRule::Late | LossRule::Overlapping => {
+                self.sample_weights.clear();
+                for (&t, &end) in y.iter().zip(input.ends) {
+                    let share = t / (end - self.sample_weights.len()) as f32;
+                    self.sample_weights.resize(end, share);
+                }
+            }
+        }
+        let batch = Batch { ends: &[input.rows.len()], weights: Some(&self.sample_weights), ..input.batch() };
+        input.engine.train(&batch, Loss::CrossEntropy, (Ask::Gradients, draw), &mut self.alone)?;
+        out.fill(0.0);
+        // With one loss, y is the number 1.
+        let t = if matches!(self.rule, LossRule::Tail(_) | LossRule::Fixed(_)) { y[0] } else { 1.0 };
+        add(out, t, &self.alone.gradients[0]);
+        Ok(())
+    }
+
+    /// The losses by the rule, before offsets.
+    fn evaluate_rule(&mut self, input: &StepInput<'_>, ask: Ask) -> Result<(), Error> {
         let batch = input.batch();
-        let Some(share) = self.tail else {
-            let ask = if self.late { Ask::Values } else { ask };
-            return input.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome);
-        };
+        match self.rule {
+            LossRule::Overlapping if input.step.is_none() => self.evaluate_once(input),
+            LossRule::AtOnce | LossRule::Overlapping => {
+                input.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome)
+            }
+            LossRule::Errors => self.evaluate_errors(input),
+            LossRule::Late => input.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut self.outcome),
+            LossRule::Tail(share) => self.evaluate_tail(input, share, ask),
+            LossRule::Fixed(ref weights) => {
+                let once = [input.data.len()];
+                let batch = if input.step.is_none() {
+                    Batch { weights: Some(&weights.whole), ..input.data.each_once(&once) }
+                } else {
+                    self.sample_weights.clear();
+                    self.sample_weights.extend(input.rows.iter().map(|row| weights.drawn[*row as usize]));
+                    Batch { ends: &[batch.len()], weights: Some(&self.sample_weights), ..batch }
+                };
+                input.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome)
+            }
+        }
+    }
+
+    /// The mean error of each group.
+    fn evaluate_errors(&mut self, input: &StepInput<'_>) -> Result<(), Error> {
+        input.engine.pass(&input.batch(), Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
+        let Outcome { losses, group_losses, .. } = &mut self.outcome;
+        let mut start = 0;
+        for (mean, &end) in group_losses.iter_mut().zip(input.ends) {
+            let sum: f64 = losses[start..end].iter().map(|loss| -(-f64::from(*loss)).exp_m1()).sum();
+            *mean = sum / (end - start) as f64;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Weights each sample for the gradient of the errors: that of a loss by `exp(-loss)`.
+    fn weigh_errors(&mut self, input: &StepInput<'_>, y: &[f32]) {
+        self.sample_weights.clear();
+        let mut start = 0;
+        for (&t, &end) in y.iter().zip(input.ends) {
+            let share = f64::from(t) / (end - start) as f64;
+            let own = self.outcome.losses[start..end].iter();
+            self.sample_weights.extend(own.map(|loss| (share * (-f64::from(*loss)).exp()) as f32));
+            start = end;
+        }
+    }
+
+    /// Writes the gradient of the errors.
+    fn gradient_of_errors(&mut self, input: &StepInput<'_>, y: &[f32], out: &mut [f32]) -> Result<(), Error> {
+        self.weigh_errors(input, y);
+        let batch = Batch { ends: &[input.rows.len()], weights: Some(&self.sample_weights), ..input.batch() };
+        input.engine.pass(&batch, Loss::CrossEntropy, Ask::Gradients, &mut self.alone)?;
+        out.copy_from_slice(&self.alone.gradients[0]);
+        Ok(())
+    }
+
+    /// The worst share of the batch. On all data every sample counts once, also where groups overlap.
+    fn evaluate_tail(&mut self, input: &StepInput<'_>, share: f64, ask: Ask) -> Result<(), Error> {
+        let once = [input.data.len()];
+        let repeats = input.step.is_none() && !input.data.groups().is_partition();
+        let batch = if repeats { input.data.each_once(&once) } else { input.batch() };
         input.engine.pass(&batch, Loss::CrossEntropy, Ask::Values, &mut self.outcome)?;
         worst(&mut self.sample_weights, &mut self.order, &self.outcome.losses, share);
         let batch = Batch { ends: &[batch.len()], weights: Some(&self.sample_weights), ..batch };
         input.engine.pass(&batch, Loss::CrossEntropy, ask, &mut self.outcome)
+    }
+}
+
+impl GameLosses for GroupLosses {
+    fn weights(&self) -> WeightSets {
+        WeightSets::One(if matches!(self.rule, LossRule::Tail(_) | LossRule::Fixed(_)) { 1 } else { self.groups })
+    }
+
+    fn evaluate(&mut self, input: &StepInput<'_>, ask: Ask) -> Result<(), Error> {
+        let ask = if input.draw().is_some() { Ask::Values } else { ask };
+        self.evaluate_rule(input, ask)?;
+        for (loss, offset) in self.outcome.group_losses.iter_mut().zip(&self.offsets) {
+            *loss -= offset;
+        }
+        Ok(())
     }
 
     fn value(&self, y: &[f32]) -> f64 {
@@ -131,9 +339,18 @@ impl GameLosses for GroupLosses {
     }
 
     fn grad_x(&mut self, input: &StepInput<'_>, y: &[f32], out: &mut [f32]) -> Result<(), Error> {
+        if let Some(draw) = input.draw() {
+            return self.gradient_in_training(input, draw, y, out);
+        }
+        if matches!(self.rule, LossRule::Errors) {
+            return self.gradient_of_errors(input, y, out);
+        }
+        if matches!(self.rule, LossRule::Overlapping) && input.step.is_none() {
+            return self.gradient_once(input, y, out);
+        }
         out.fill(0.0);
         for (group, &t) in y.iter().enumerate().filter(|(_, t)| **t != 0.0) {
-            if self.late {
+            if matches!(self.rule, LossRule::Late) {
                 self.add_alone(input, group, t, out)?;
             } else {
                 add(out, t, &self.outcome.gradients[group]);

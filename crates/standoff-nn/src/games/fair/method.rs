@@ -7,6 +7,7 @@ use standoff::methods::Reply;
 
 use super::GroupGame;
 use crate::Error;
+use crate::data::Groups;
 
 /// The rule for the weight of each group in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -100,11 +101,22 @@ impl FairMethod {
         }
     }
 
-    /// The start of y, from the sizes of the groups: their shares of the data, or equal weights.
-    pub fn start(self, sizes: &[usize]) -> Vec<f32> {
-        let n: usize = sizes.iter().sum();
+    /// True if training has one loss for all samples, so that y is the number 1: `cvar`, and `normal` where groups overlap, for the mean
+    /// over samples is no mixture of the groups then.
+    pub fn ignores_groups(self, groups: &Groups) -> bool {
+        self == Self::Cvar || (self == Self::Normal && !groups.is_partition())
+    }
+
+    /// True if y follows the losses, so that what is made equal matters.
+    pub fn chooses_weights(self) -> bool {
+        matches!(self, Self::Minmax | Self::MinmaxReg | Self::GroupDro | Self::Tilted)
+    }
+
+    /// The start of y, from the groups: their shares of the data, or equal weights.
+    pub fn start(self, groups: &Groups) -> Vec<f32> {
+        let (sizes, n) = (groups.sizes(), groups.samples());
         match self {
-            Self::Cvar => vec![1.0],
+            _ if self.ignores_groups(groups) => vec![1.0],
             Self::Normal => sizes.iter().map(|&s| s as f32 / n as f32).collect(),
             _ => vec![1.0 / sizes.len() as f32; sizes.len()],
         }
@@ -115,6 +127,11 @@ impl FairMethod {
         match self {
             Self::Cvar => game.tail(terms.share),
             Self::Minmax => Ok(game.at_corners()),
+            // Every sample counts once, however many groups it is in.
+            Self::Normal if !game.groups().is_partition() => {
+                let n = game.groups().samples();
+                game.weighted(vec![1.0 / n as f32; n])
+            }
             _ => Ok(game),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::random::scatter;
 use super::{Start, TrainingAttack};
+use crate::engine::Draw;
 use crate::games::StepInput;
 use crate::{Ask, Batch, Engine, Error, Loss, Outcome, Samples, Steps};
 
@@ -193,11 +194,35 @@ impl Frozen {
         engine: &Engine,
         rows: &[u32],
         loss: Loss<'_>,
+        asked: (Ask, Option<&[f32]>),
+    ) -> Result<(), Error> {
+        self.pass_of(engine, (rows, None), loss, asked)
+    }
+
+    /// The same for the objective of a step: in training, a training pass.
+    pub(super) fn train(
+        &mut self,
+        input: &StepInput<'_>,
+        rows: &[u32],
+        loss: Loss<'_>,
+        asked: (Ask, Option<&[f32]>),
+    ) -> Result<(), Error> {
+        self.pass_of(input.engine, (rows, input.draw()), loss, asked)
+    }
+
+    fn pass_of(
+        &mut self,
+        engine: &Engine,
+        (rows, draw): (&[u32], Option<Draw>),
+        loss: Loss<'_>,
         (ask, weights): (Ask, Option<&[f32]>),
     ) -> Result<(), Error> {
         let (samples, ends) = (Samples::Floats(&self.images), [rows.len()]);
         let batch = Batch { samples, labels: &self.labels, rows: Some(rows), ends: &ends, weights };
-        engine.pass(&batch, loss, ask, &mut self.outcome)?;
+        match draw {
+            Some(draw) => engine.train(&batch, loss, (ask, draw), &mut self.outcome)?,
+            None => engine.pass(&batch, loss, ask, &mut self.outcome)?,
+        }
         for (place, &row) in rows.iter().enumerate() {
             let row = row as usize;
             self.correct[row] = self.outcome.predictions[place] == self.labels[row];

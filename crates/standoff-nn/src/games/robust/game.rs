@@ -162,7 +162,7 @@ impl AttackedLosses {
             return Ok(());
         }
         let asked = (Ask::Gradients, Some(&self.weights[..]));
-        self.frozen.pass(input.engine, &self.weighted, Loss::CrossEntropy, asked)?;
+        self.frozen.train(input, &self.weighted, Loss::CrossEntropy, asked)?;
         out.copy_from_slice(&self.frozen.outcome.gradients[0]);
         Ok(())
     }
@@ -185,7 +185,7 @@ impl GameLosses for AttackedLosses {
             Objective::Natural => self.take_clean(&step),
             Objective::Madry => self.take_attacked(&step)?,
         }
-        self.frozen.pass(input.engine, &self.weighted, Loss::CrossEntropy, (ask, None))?;
+        self.frozen.train(input, &self.weighted, Loss::CrossEntropy, (ask, None))?;
         self.value = self.frozen.outcome.group_losses[0];
         if ask == Ask::Gradients {
             self.gradient.clone_from(&self.frozen.outcome.gradients[0]);

@@ -17,13 +17,15 @@ pub enum RobustMethod {
     Trades,
     /// A bound that no attack can exceed: interval bound propagation.
     Ibp,
+    /// The same with margins by backward relaxation mixed in: tighter and slower.
+    CrownIbp,
     /// No attack.
     Natural,
 }
 
 impl RobustMethod {
     /// All methods, in the order of lists.
-    pub const ALL: [Self; 5] = [Self::Paper, Self::Madry, Self::Trades, Self::Ibp, Self::Natural];
+    pub const ALL: [Self; 6] = [Self::Paper, Self::Madry, Self::Trades, Self::Ibp, Self::CrownIbp, Self::Natural];
 
     /// Its name on the command line, in Python and in results.
     pub fn name(self) -> &'static str {
@@ -32,6 +34,7 @@ impl RobustMethod {
             Self::Madry => "madry",
             Self::Trades => "trades",
             Self::Ibp => "ibp",
+            Self::CrownIbp => "crown-ibp",
             Self::Natural => "natural",
         }
     }
@@ -43,8 +46,14 @@ impl RobustMethod {
             Self::Madry => "One attack without a target, from a random start",
             Self::Trades => "The plain loss, and beta times the divergence under attack",
             Self::Ibp => "A bound that no attack can exceed: interval bound propagation",
+            Self::CrownIbp => "A tighter bound: intervals mixed with one backward linear relaxation (CROWN)",
             Self::Natural => "No attack",
         }
+    }
+
+    /// True for the methods with an attack in training.
+    pub fn attacks(self) -> bool {
+        matches!(self, Self::Paper | Self::Madry | Self::Trades)
     }
 
     /// The method of that name.

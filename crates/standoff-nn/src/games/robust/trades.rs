@@ -27,24 +27,29 @@ impl Trades {
         beta: f64,
         (ask, gradient): (Ask, &mut Vec<f32>),
     ) -> Result<f64, Error> {
-        let (n, outputs, engine) = (step.len(), step.input.engine.model().outputs(), step.input.engine);
+        let (n, outputs) = (step.len(), step.input.engine.model().outputs());
         frozen.begin(step);
         self.take_rows(0, n);
-        frozen.pass(engine, &self.rows, Loss::CrossEntropy, (Ask::Values, None))?;
-        log_softmax(&mut self.log_clean, &frozen.outcome.logits, outputs);
-        self.probabilities.clear();
-        self.probabilities.extend(self.log_clean.iter().map(|l| libm::exp(*l) as f32));
+        frozen.pass(step.input.engine, &self.rows, Loss::CrossEntropy, (Ask::Values, None))?;
+        self.take_clean(frozen, outputs);
         frozen.prepare_starts(step)?;
         for image in 0..n {
             frozen.add(image, frozen.labels[image], step.width());
         }
         self.take_rows(n, n);
         frozen.climb_on(step, &self.rows, Loss::Kl(&self.probabilities), step.attack.steps)?;
+        if step.input.draw().is_some() {
+            // The attack used population statistics; the objective uses those of the batch.
+            self.take_rows(0, n);
+            frozen.train(&step.input, &self.rows, Loss::CrossEntropy, (Ask::Values, None))?;
+            self.take_clean(frozen, outputs);
+            self.take_rows(n, n);
+        }
         let natural: f64 = frozen.losses[..n].iter().map(|&l| f64::from(l)).sum();
         self.weights.clear();
         self.weights.resize(n, (beta / n as f64) as f32);
         let asked = (ask, Some(&self.weights[..]));
-        frozen.pass(engine, &self.rows, Loss::Kl(&self.probabilities), asked)?;
+        frozen.train(&step.input, &self.rows, Loss::Kl(&self.probabilities), asked)?;
         log_softmax(&mut self.log_moved, &frozen.outcome.logits, outputs);
         let divergence = self.differentiate(step, beta, outputs);
         if ask == Ask::Gradients {
@@ -53,10 +58,17 @@ impl Trades {
             self.take_rows(0, n);
             self.weights.fill((1.0 / n as f64) as f32);
             let asked = (ask, Some(&self.weights[..]));
-            frozen.pass(engine, &self.rows, Loss::Linear(&self.coefficients), asked)?;
+            frozen.train(&step.input, &self.rows, Loss::Linear(&self.coefficients), asked)?;
             gradient.iter_mut().zip(&frozen.outcome.gradients[0]).for_each(|(g, clean)| *g += clean);
         }
         Ok((natural + beta * divergence) / n as f64)
+    }
+
+    /// Keeps the probabilities of the clean images, which the last pass computed.
+    fn take_clean(&mut self, frozen: &Frozen, outputs: usize) {
+        log_softmax(&mut self.log_clean, &frozen.outcome.logits, outputs);
+        self.probabilities.clear();
+        self.probabilities.extend(self.log_clean.iter().map(|l| libm::exp(*l) as f32));
     }
 
     fn take_rows(&mut self, first: usize, count: usize) {

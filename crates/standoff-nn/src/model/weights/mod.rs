@@ -152,7 +152,9 @@ struct File<'b> {
 }
 
 fn open(bytes: &[u8]) -> Result<File<'_>, Error> {
-    let wrong = |e| Error::Weights(format!("not a whole safetensors file: {e}"));
+    let is_text = std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
+    let hint = if is_text { "; it is text, and a description of layers is no trained network" } else { "" };
+    let wrong = |e| Error::Weights(format!("not a whole safetensors file: {e}{hint}"));
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(wrong)?;
     let tensors = SafeTensors::deserialize(bytes).map_err(wrong)?.tensors().into_iter().collect();
     let metadata = header.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();

@@ -4,6 +4,8 @@
 //! The metadata describe the inputs and outputs: the preprocessing of a table, or the scale of pixels, and the names of the classes.
 
 use super::{Metadata, Weights, open};
+use crate::input::is_onnx;
+use crate::model::onnx::OnnxModel;
 use crate::model::presets::PRESETS;
 use crate::{Error, Layer, Model, Shape};
 
@@ -36,16 +38,22 @@ pub fn divisor(name: &str) -> Result<f32, Error> {
     }
 }
 
-/// True for a safetensors file that does not describe its model.
+/// True for an ONNX file, and for a safetensors file that does not describe its model.
 pub fn is_foreign(bytes: &[u8]) -> bool {
-    open(bytes).is_ok_and(|file| !file.metadata.contains_key(super::MODEL))
+    is_onnx(bytes) || open(bytes).is_ok_and(|file| !file.metadata.contains_key(super::MODEL))
 }
 
 impl Weights {
     /// Reads a network for images of a shape: the one that the file describes, the one that the user named, or the first preset whose
-    /// parameters have the shapes of the tensors.
+    /// parameters have the shapes of the tensors. The layers of an ONNX file are those that it describes.
     pub fn recognise(bytes: &[u8], images: Shape, named: Option<&Candidate<'_>>) -> Result<Self, Error> {
-        let weights = if is_foreign(bytes) { foreign(bytes, images, named)? } else { described(bytes, named)? };
+        let weights = if is_onnx(bytes) {
+            onnx(bytes, images, named)?
+        } else if is_foreign(bytes) {
+            foreign(bytes, images, named)?
+        } else {
+            described(bytes, named)?
+        };
         if weights.metadata.contains_key(PREPROCESSING) {
             return Err(Error::Mismatch("it is for tables; attacks are on images".into()));
         }
@@ -95,6 +103,17 @@ fn described(bytes: &[u8], named: Option<&Candidate<'_>>) -> Result<Weights, Err
         return Err(Error::Mismatch(why.into()));
     }
     Ok(weights)
+}
+
+/// Reads an ONNX file; if the user named a network, it must be the one of the file.
+fn onnx(bytes: &[u8], images: Shape, named: Option<&Candidate<'_>>) -> Result<Weights, Error> {
+    let weights = OnnxModel::from_bytes(bytes)?.weights(images)?;
+    match named {
+        Some(make) if make(weights.model.outputs())? != weights.model => Err(Error::Mismatch(
+            "the ONNX file describes a network of its own, which is not the one that is named; name none".into(),
+        )),
+        _ => Ok(weights),
+    }
 }
 
 /// Reads a file of tensors only: the model is the one that the user named, or the first preset that has these shapes.

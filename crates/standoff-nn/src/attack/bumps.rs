@@ -1,10 +1,10 @@
-//! The square attack in the Euclidean ball: bumps of both signs with the length of the windows that they replace.
+//! The square attack in the Euclidean and the L1 ball: bumps of both signs with the length of the windows that they replace.
 
-use super::Ball;
 use super::ball::distance;
 use super::pgd::scale_to;
 use super::random::Stream;
 use super::square::{Plane, Window};
+use super::{Ball, Norm, l1};
 
 /// The least side of a window: a smaller one has no bump.
 const LEAST: f64 = 3.0;
@@ -55,26 +55,35 @@ impl Bumps {
         }
         let pixels = (share * (plane.height * plane.width) as f64).max(LEAST * LEAST);
         let (gain, loss) = (plane.window(pixels, stream), plane.window(pixels, stream));
-        let unused = (ball.eps * ball.eps - distance(x, origin).powi(2)).max(0.0) / plane.channels as f64;
+        let total = match ball.norm {
+            Norm::L1 => ball.eps - l1::distance(x, origin),
+            _ => ball.eps * ball.eps - distance(x, origin).powi(2),
+        };
+        // Squares of lengths, or lengths in L1, add up over windows and channels.
+        let unused = total.max(0.0) / plane.channels as f64;
         for channel in 0..plane.channels {
-            let here = self.square(channel, gain);
-            let before = here + self.square(channel, loss);
+            let here = self.power(ball.norm, channel, gain);
+            let before = here + self.power(ball.norm, channel, loss);
             for row in plane.rows(channel, loss) {
                 // The overlap of both windows is counted once; it is replaced below.
                 self.delta[row].fill(0.0);
             }
             self.make_bump(gain, stream);
+            if ball.norm == Norm::L1 {
+                let scale = scale_in(Norm::L1, &self.bump[..gain.height * gain.width], 1.0) as f32;
+                self.bump.iter_mut().for_each(|b| *b *= scale);
+            }
             let sign = stream.sign();
             let area = gain.height * gain.width;
-            let old = if here > 0.0 { (1.0 / here.sqrt()) as f32 } else { 0.0 };
+            let old = if here > 0.0 { (1.0 / root(ball.norm, here)) as f32 } else { 0.0 };
             for (i, row) in plane.rows(channel, gain).enumerate() {
                 for (j, k) in row.enumerate() {
                     let at = i * gain.width + j;
                     self.fresh[at] = sign * self.bump[at] + old * (x[k] - origin[k]);
                 }
             }
-            let length = (unused + before).sqrt() as f32;
-            let scale = scale_to(&self.fresh[..area], length) as f32;
+            let length = root(ball.norm, unused + before) as f32;
+            let scale = scale_in(ball.norm, &self.fresh[..area], length) as f32;
             for (i, row) in plane.rows(channel, gain).enumerate() {
                 let fresh = &self.fresh[i * gain.width..(i + 1) * gain.width];
                 for (d, &f) in self.delta[row].iter_mut().zip(fresh) {
@@ -87,15 +96,17 @@ impl Bumps {
 
     /// The change, made as long as the ball allows.
     fn write(&self, ball: &Ball, x: &mut [f32], origin: &[f32]) {
-        let scale = scale_to(&self.delta, ball.radius()) as f32;
+        let scale = scale_in(ball.norm, &self.delta, ball.radius()) as f32;
         for ((x, &d), &o) in x.iter_mut().zip(&self.delta).zip(origin) {
             *x = o + scale * d;
         }
         ball.project(x, origin);
     }
 
-    fn square(&self, channel: usize, window: Window) -> f64 {
-        self.plane.rows(channel, window).flatten().map(|i| f64::from(self.delta[i]).powi(2)).sum()
+    /// The square of the length of a window, or its L1 length.
+    fn power(&self, norm: Norm, channel: usize, window: Window) -> f64 {
+        let of = |d: f32| if norm == Norm::L1 { f64::from(d.abs()) } else { f64::from(d).powi(2) };
+        self.plane.rows(channel, window).flatten().map(|i| of(self.delta[i])).sum()
     }
 
     /// A hill beside a valley, of length 1: the first and the second half of the window, by rows or by columns.
@@ -118,6 +129,20 @@ impl Bumps {
         let scale = scale_to(bump, 1.0) as f32;
         bump.iter_mut().for_each(|b| *b *= scale);
     }
+}
+
+/// The length from what [`Bumps::power`] returns.
+fn root(norm: Norm, power: f64) -> f64 {
+    if norm == Norm::L1 { power } else { power.sqrt() }
+}
+
+/// The factor that gives a vector this length in the norm; 0 for a zero vector.
+fn scale_in(norm: Norm, v: &[f32], length: f32) -> f64 {
+    if norm != Norm::L1 {
+        return scale_to(v, length);
+    }
+    let sum: f64 = v.iter().map(|v| f64::from(v.abs())).sum();
+    if sum > 0.0 { f64::from(length) / sum } else { 0.0 }
 }
 
 /// Rings of 1, 1/4, 1/9, ... on top of each other: high in the middle of a rectangle, low at its border.
