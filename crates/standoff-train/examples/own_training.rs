@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use standoff_nn::fair::FairMethod;
 use standoff_train::Result;
+use standoff_train::fair::comparison::summarise;
 use standoff_train::fair::config::{Columns, FairConfig};
-use standoff_train::fair::statistics::summarise;
 use standoff_train::training::{Control, Description as _, Experiment, Observer, Progress};
 
 /// Counts the reports; a program would draw a bar.

@@ -31,6 +31,8 @@ pub struct DocumentFormat {
 pub const SOLVE: DocumentFormat = first("standoff-solve");
 /// Result of `standoff verify --json`.
 pub const VERIFY: DocumentFormat = first("standoff-verify");
+/// Result of `standoff verify-net --json`.
+pub const VERIFY_NET: DocumentFormat = first("standoff-verify-net");
 /// Result of `standoff check --json`.
 pub const CHECK: DocumentFormat = first("standoff-check");
 /// Result of `standoff plan --json`.
@@ -51,6 +53,8 @@ pub const FAIR_RUN: DocumentFormat = first("standoff-fair-run");
 pub const ROBUST: DocumentFormat = first("standoff-robust");
 /// Result of `standoff attack --json`, and `results.json` of its folder.
 pub const ATTACK: DocumentFormat = first("standoff-attack");
+/// Result of `standoff attack --minimal --json`.
+pub const SMALLEST: DocumentFormat = first("standoff-smallest");
 /// `manifest.json` of a run folder.
 pub const RUN: DocumentFormat = first("standoff-run");
 /// Result of `standoff predict --json`.

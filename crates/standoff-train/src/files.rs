@@ -27,8 +27,12 @@ pub fn game(path: &Path, what: &str) -> Result<String> {
     text_within(path, what, MAX_GAME, "; put large data into .npy or .csv files beside the game")
 }
 
-/// The text of a file that describes an experiment or a model.
+/// The text of a file that describes an experiment or a model. Those of the repository are inside the program, for use outside a clone.
 pub fn description(path: &Path, what: &str) -> Result<String> {
+    #[cfg(feature = "bundled")]
+    if let Some(text) = crate::bundled::description(path).filter(|_| !path.exists()) {
+        return Ok(text.to_owned());
+    }
     text_within(path, what, MAX_DESCRIPTION, "")
 }
 
@@ -126,6 +130,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_atomically(path, bytes).map_err(|error| error!(File, "cannot write {}: {}", name(path), plain(&error)))
 }
 
+/// Makes a folder and its parents.
+pub fn make_folder(path: &Path) -> Result<()> {
+    let failed = |error| error!(File, "cannot make the folder {}: {}", name(path), plain(&error));
+    std::fs::create_dir_all(path).map_err(failed)
+}
+
 /// A field of a CSV file: quoted when it must be. Spreadsheets take text that begins with `=`, `+`, `-` or `@` for a formula, so it gets
 /// an apostrophe before it; numbers are not changed.
 pub fn field(text: &str) -> String {
@@ -150,11 +160,15 @@ pub fn plain(error: &std::io::Error) -> String {
 }
 
 /// A file in the same folder with a similar name.
-fn suggestion(path: &Path) -> String {
+pub(crate) fn suggestion(path: &Path) -> String {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    #[cfg(feature = "bundled")]
+    if crate::bundled::examples().any(|(example, _)| example == path) {
+        return "; `standoff examples` writes it into the working folder".to_owned();
+    }
     if !folder.is_dir() {
         return format!(": there is no folder `{}`", folder.display());
     }

@@ -4,11 +4,15 @@
 //! line, prints nothing and reports progress to an [`Observer`](training::Observer).
 
 pub mod attack;
+#[cfg(feature = "bundled")]
+pub mod bundled;
 pub mod data;
 pub mod document;
 pub mod error;
+pub mod experiments;
 pub mod fair;
 pub mod files;
+pub mod game_file;
 mod model_file;
 pub mod named;
 mod nullable;
@@ -16,5 +20,6 @@ pub mod number;
 mod number_or_text;
 pub mod robust;
 pub mod training;
+pub mod verification;
 
 pub use error::{Error, Result};

@@ -15,3 +15,10 @@ pub(crate) fn open(name: &str, input: Shape, outputs: usize) -> Result<Model> {
     }
     Model::from_toml(&files::description(file, "a model")?).at(|| files::name(file))
 }
+
+/// The treatment of batch normalisation in training, for models that have it.
+pub(crate) fn note(model: &Model) -> Option<String> {
+    let note = "batch normalisation: the gradients of training steps use the statistics of the mini-batch; group losses, attacks, \
+                certificates and measurements use population statistics, renewed every 16 steps and after each epoch";
+    model.has_batch_norm().then(|| note.to_owned())
+}

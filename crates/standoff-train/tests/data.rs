@@ -5,17 +5,19 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use standoff_nn::data::IDX_FILES;
 use standoff_train::data::find::{Found, Source, copies, find};
-use standoff_train::data::known::{FASHION, FILES, MNIST};
+use standoff_train::data::known::{FASHION, MNIST};
 use standoff_train::data::places::SearchFolders;
-use standoff_train::data::verify::{Verdict, verify};
+use standoff_train::data::tables::ADULT;
+use standoff_train::data::verify::{Verdict, verify, verify_file};
 
 /// A dataset of 1 x 1 images with the given labels, as four plain files.
 fn dataset(folder: &Path, labels: &[u8], suffix: &str) {
     fs::create_dir_all(folder).expect("a folder");
     let n = labels.len() as u8;
     let head = |dims: u8| [0, 0, 8, dims, 0, 0, 0, n];
-    for (i, name) in FILES.iter().enumerate() {
+    for (i, name) in IDX_FILES.iter().enumerate() {
         let bytes = if i % 2 == 0 {
             [&head(3)[..], &[0, 0, 0, 1, 0, 0, 0, 1], labels].concat()
         } else {
@@ -60,7 +62,7 @@ fn a_complete_copy_is_better_than_an_earlier_part() {
     assert_eq!(copies(&FASHION, &around).len(), 2);
     // Nothing here is what it says: the contents differ.
     assert!(verify(&found).iter().all(|(_, verdict)| matches!(verdict, Verdict::Differs(_))));
-    fs::write(&found.files[0], [0x1f, 0x8b, 0]).expect("a file");
+    fs::write(&found.files.published()[0], [0x1f, 0x8b, 0]).expect("a file");
     assert!(matches!(&verify(&found)[0].1, Verdict::Broken(why) if why.contains("truncated")));
 }
 
@@ -105,7 +107,7 @@ fn a_folder_holds_the_files_or_the_dataset() {
     assert_eq!((found.known, found.class_name(3), found.note()), (None, "3".to_owned(), None));
     assert_eq!(found.load(None).expect("images").test.labels, [3, 3, 8]);
     // One of its files means the folder.
-    let file = at("mine").join(FILES[2]);
+    let file = at("mine").join(IDX_FILES[2]);
     assert_eq!(images(find(Some(text(&file)), &FASHION, &nowhere).expect("a file")), found);
     // A folder of datasets is asked for the usual one.
     dataset(&at("sets/FashionMNIST/raw"), &[9], ".gz");
@@ -113,7 +115,7 @@ fn a_folder_holds_the_files_or_the_dataset() {
     assert_eq!(found.class_name(9), "Ankle boot");
     // Kaggle writes a dot.
     dataset(&at("dots"), &[1], "");
-    for name in FILES {
+    for name in IDX_FILES {
         fs::rename(at("dots").join(name), at("dots").join(name.replace("-idx", ".idx"))).expect("a new name");
     }
     assert!(find(Some(text(&at("dots"))), &FASHION, &nowhere).is_ok());
@@ -142,9 +144,9 @@ fn other_files_are_tables() {
 fn what_is_not_there_is_explained() {
     let (_keep, at) = scratch();
     let around = SearchFolders { cache: Some(at("cache")), system: Some(at("system")), ..SearchFolders::default() };
-    let refusal = |named: Option<&str>| find(named, &FASHION, &around).expect_err("a refusal").full();
+    let refusal = |named: Option<&str>| find(named, &MNIST, &around).expect_err("a refusal").full();
     let message = refusal(None);
-    for word in ["no Fashion-MNIST", "`fashion-tops`", "STANDOFF_DATA", "data fetch fashion", "--data FOLDER"] {
+    for word in ["was not found", "`mnist`", "STANDOFF_DATA", "data fetch mnist", "--data FOLDER"] {
         assert!(message.contains(word), "no `{word}` in {message}");
     }
     for place in [at("cache"), at("system")] {
@@ -155,7 +157,28 @@ fn what_is_not_there_is_explained() {
     fs::create_dir(at("empty")).expect("a folder");
     assert!(refusal(Some(text(&at("empty")))).contains("has neither the files"));
     dataset(&at("part"), &[1], "");
-    fs::remove_file(at("part").join(FILES[3])).expect("a file");
+    fs::remove_file(at("part").join(IDX_FILES[3])).expect("a file");
     let message = refusal(Some(text(&at("part"))));
     assert!(message.contains("lacks t10k-labels-idx1-ubyte (plain or .gz)"), "{message}");
+}
+
+#[test]
+fn a_table_with_a_name_is_found_in_its_folder_and_the_bundled_one_is_genuine() {
+    let (_keep, at) = scratch();
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data");
+    let around = SearchFolders { chosen: Some(at("first")), system: Some(bundled), ..SearchFolders::default() };
+    let table = |name: &str| match find(Some(name), &MNIST, &around) {
+        Ok(Source::Table(path)) => path,
+        other => panic!("{other:?}"),
+    };
+    let adult = table("Adult");
+    assert!(adult.ends_with("data/adult/adult.csv.gz"), "{adult:?}");
+    assert_eq!(verify_file(&adult, ADULT.sum), Verdict::Genuine);
+    fs::create_dir_all(at("first/adult")).expect("a folder");
+    fs::write(at("first/adult/adult.csv"), "a,b\n1,2\n").expect("a file");
+    assert_eq!(table("adult"), at("first/adult/adult.csv"));
+    let message = find(Some("german"), &MNIST, &around).expect_err("no such copy").to_string();
+    assert!(message.contains("`german/german.csv`") && message.contains("standoff data fetch german"), "{message}");
+    let message = find(Some("adlt"), &MNIST, &around).expect_err("a slip").to_string();
+    assert!(message.contains("did you mean `adult`?"), "{message}");
 }

@@ -6,6 +6,7 @@ use standoff_nn::Shape;
 use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 
 use super::images::Split;
+use super::tight::ProofMethod;
 use crate::error::{Result, refuse};
 use crate::named::{Named as _, named};
 
@@ -25,6 +26,7 @@ named! { Rules:
 named! { Norm:
     Linf, "linf", "The largest change of a pixel";
     L2, "l2", "The Euclidean length of the change";
+    L1, "l1", "The sum of the changes of all pixels";
 }
 named! { Grid:
     Float, "float", "As 32-bit floats";
@@ -70,6 +72,8 @@ pub struct AttackConfig {
     pub grid: Option<Grid>,
     /// Skip images that an earlier attack broke and images that are proven.
     pub chain: bool,
+    /// The method of the proofs.
+    pub bounds: ProofMethod,
     /// Decides every random number.
     pub seed: u64,
     /// Threads, which change no result; 0 for all.
@@ -91,6 +95,7 @@ impl Default for AttackConfig {
             norm: None,
             grid: None,
             chain: false,
+            bounds: ProofMethod::Interval,
             seed: 0,
             threads: 0,
         }
@@ -138,7 +143,7 @@ mod tests {
     fn every_eps_has_its_protocol() {
         let all = at(&[0.2, 0.3]).protocols(IMAGES).unwrap();
         assert_eq!(all.iter().map(|p| p.ball.eps).collect::<Vec<_>>(), [0.2, 0.3]);
-        assert!(all.iter().all(|p| p.judge == Judge::Every && p.ball.strict && p.ball.clip));
+        assert!(all.iter().all(|p| p.judge == Judge::Every && p.ball.strict && p.ball.clip.is_some()));
         let chained = AttackConfig { chain: true, grid: Some(Grid::Search), ..at(&[0.1]) }.protocols(IMAGES).unwrap();
         assert_eq!((chained[0].judge, chained[0].ball.grid), (Judge::Worst, Grid::Search));
         let paper = AttackConfig { rules: Rules::Paper, ..at(&[0.4]) }.protocols(IMAGES).unwrap();

@@ -4,7 +4,7 @@ use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
 use super::network::Network;
-use crate::data::find::{Found, find_images};
+use crate::data::find::{Found, find_images, find_test_images};
 use crate::data::known::MNIST;
 use crate::data::places::SearchFolders;
 use crate::error::{Result, refuse};
@@ -53,10 +53,8 @@ pub struct Images {
     pub labels: Vec<u16>,
     /// The index of each image in its part of the dataset, from 0.
     pub places: Vec<usize>,
-    /// The height of an image.
-    pub rows: usize,
-    /// The width of an image.
-    pub cols: usize,
+    /// The shape of an image.
+    pub shape: Shape,
     /// The name of every output.
     pub names: Vec<String>,
     /// A short description.
@@ -68,18 +66,21 @@ pub struct Images {
 impl Part {
     /// Finds and reads a dataset.
     pub fn find(data: &str, split: Split) -> Result<Self> {
-        let found = find_images(Some(data), &MNIST, &SearchFolders::real())?;
-        let [train, train_labels, test, test_labels] = &found.files;
+        let around = SearchFolders::real();
+        let found = match split {
+            Split::Train => find_images(Some(data), &MNIST, &around)?,
+            Split::Test => find_test_images(Some(data), &MNIST, &around)?,
+        };
         let set = match split {
-            Split::Train => ImageSet::open(train, train_labels)?,
-            Split::Test => ImageSet::open(test, test_labels)?,
+            Split::Train => found.files.read_train()?,
+            Split::Test => found.files.read_test()?,
         };
         Ok(Self { found, split, set })
     }
 
     /// The shape of an image.
     pub fn shape(&self) -> Shape {
-        Shape::new(1, self.set.rows, self.set.cols)
+        self.set.shape
     }
 
     /// The first `limit` images of the given classes, or of all that the network knows.
@@ -112,8 +113,7 @@ impl Part {
         Ok(Images {
             pixels: places.iter().flat_map(|i| set.image(*i)).map(|k| f32::from(*k) / 255.0).collect(),
             labels: places.iter().filter_map(|i| output[usize::from(set.labels[*i])]).collect(),
-            rows: set.rows,
-            cols: set.cols,
+            shape: set.shape,
             names: names(network, found),
             about: format!("{} of {dataset}", plural(n, &format!("{which} image"))),
             places,

@@ -4,18 +4,24 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use standoff_nn::attack::{Ensemble, Found, Judge, LabelledImages, Progress, Protocol, Run, ensemble, masking_report};
+use standoff_nn::attack::{
+    Ensemble, Evaluator, Found, Judge, LabelledImages, MaskingSigns, PartOfSet, Progress, Protocol, Run, ensemble,
+    masking_signs,
+};
 use standoff_nn::certify::{Certified, certify};
+use standoff_nn::engine::communicator;
 use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
 
 use super::images::Images;
 use super::report::{Block, ImageOutcome, Proven, Row};
+use super::tight::{self, ProofMethod};
 use crate::error::Result;
 use crate::fair::accuracy::Accuracy;
 use crate::number::plural;
 
 /// Images that are proved at a time, between two checks for Ctrl-C.
 const TOGETHER: usize = 512;
+const TIGHT_TOGETHER: usize = 16;
 
 /// An event during an evaluation, for an observer.
 #[derive(Debug, Clone, Copy)]
@@ -41,10 +47,16 @@ pub enum AttackEvent<'a> {
 
 /// The network, the images and the limits of an evaluation, shared by all eps.
 pub struct AttackEvaluation<'a> {
-    /// The network.
-    pub engine: &'a Engine,
+    /// The network under attack.
+    pub network: &'a dyn Evaluator,
+    /// The same as an engine, which proofs need; `None` for a function of the caller.
+    pub engine: Option<&'a Engine>,
     /// The images.
     pub images: &'a Images,
+    /// Their place in a larger set, of which they are a part.
+    pub part: Option<PartOfSet<'a>>,
+    /// The method of the proofs.
+    pub bounds: ProofMethod,
     /// The seed of all random numbers.
     pub seed: u64,
     /// Set by Ctrl-C.
@@ -53,6 +65,23 @@ pub struct AttackEvaluation<'a> {
     pub deadline: Option<Instant>,
     /// Receives the events, on the calling thread.
     pub observer: &'a dyn Fn(AttackEvent<'_>),
+}
+
+/// The result of every image at one eps. Figures follow from it, so images may be attacked in parts.
+#[derive(Debug)]
+pub struct AttackedSet {
+    /// The result of the attacks.
+    pub result: Ensemble,
+    /// The output of the network for the worst image found of every image.
+    pub predictions: Vec<u16>,
+    /// The proof of every image and its seconds; `None` after Ctrl-C or the deadline.
+    pub proof: Option<(Certified, f64)>,
+    /// The signs of gradient masking; `None` after Ctrl-C.
+    pub signs: Option<MaskingSigns>,
+    /// The seconds of every attack.
+    pub seconds: Vec<f64>,
+    /// True if Ctrl-C or the deadline ended it.
+    pub interrupted: bool,
 }
 
 /// The result at one eps: its figures and its images.
@@ -93,11 +122,11 @@ impl AttackEvaluation<'_> {
 
     /// Attacks and proves at the eps of that number, and collects signs of gradient masking. In a chain the proof comes first, and
     /// images that are proven are not attacked.
-    pub fn measure(&self, number: usize, protocol: &Protocol) -> Result<MeasuredAttack> {
+    pub fn attack(&self, number: usize, protocol: &Protocol) -> Result<AttackedSet> {
         (self.observer)(AttackEvent::Begin(number));
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
         let mut proof = if ahead { self.prove(protocol.ball.eps)? } else { None };
-        let spared = proof.as_ref().map(|(_, each)| each.certified.clone());
+        let spared = proof.as_ref().map(|(each, _)| each.certified.clone());
         (self.observer)(AttackEvent::Attacks);
         let clock = RefCell::new(Clock { last: Instant::now(), seconds: vec![0.0; protocol.attacks.len()] });
         let ended = AtomicBool::new(self.late());
@@ -107,32 +136,54 @@ impl AttackEvaluation<'_> {
             clock.borrow_mut().add(progress.index);
             (self.observer)(AttackEvent::Attack(progress));
         };
-        let run = Run { seed: self.seed, stop: Some(&ended), progress: Some(&tell), proven: spared.as_deref() };
-        let result = ensemble(self.engine, self.victims(), protocol, &run)?;
-        let mut block = self.block(protocol, &result, &clock.borrow().seconds);
-        let asked = || ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed);
-        if proof.is_none() && !asked() {
+        let (seed, part) = (self.seed, self.part);
+        let run = Run { seed, stop: Some(&ended), progress: Some(&tell), proven: spared.as_deref(), part };
+        let result = ensemble(self.network, self.victims(), protocol, &run)?;
+        let asked = || all(ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed));
+        if proof.is_none() && self.engine.is_some() && !asked() {
             proof = self.prove(protocol.ball.eps)?;
             ended.fetch_or(proof.is_none(), Ordering::Relaxed);
         }
+        if let Some(proof) = proof.as_mut().filter(|_| self.bounds != ProofMethod::Interval && !asked()) {
+            self.tighten(protocol.ball.eps, &result, proof)?;
+        }
+        let mut signs = None;
         if !asked() {
             (self.observer)(AttackEvent::Masking);
             let silent = Run { stop: Some(self.stop), progress: None, ..run };
-            let figures = masking_report(self.engine, self.victims(), &protocol.ball, &result, &silent)?;
-            block.honesty = (!asked()).then_some(figures);
+            let found = masking_signs(self.network, self.victims(), &protocol.ball, &result, &silent)?;
+            signs = (!asked()).then_some(found);
         }
         (self.observer)(AttackEvent::End);
+        let (predictions, interrupted) = (self.predictions(&result.images)?, asked());
+        let seconds = clock.into_inner().seconds;
+        Ok(AttackedSet { result, predictions, proof, signs, seconds, interrupted })
+    }
+
+    /// The figures of all images.
+    pub fn conclude(&self, protocol: &Protocol, set: AttackedSet) -> MeasuredAttack {
+        let AttackedSet { result, predictions, proof, signs, seconds, interrupted } = set;
+        let mut block = self.block(protocol, &result, &seconds);
+        block.honesty = signs.map(|signs| signs.report(&result));
         // At eps 0 no attack can change an image.
         if let Some(figures) = block.honesty.as_ref().filter(|_| protocol.ball.eps > 0.0) {
             block.warnings.extend(figures.warnings().iter().map(ToString::to_string));
         }
-        let predictions = self.predictions(&result.images)?;
-        block.outcomes =
-            self.outcomes(&result, &predictions, proof.as_ref().map(|(_, each)| each.certified.as_slice()));
+        let certified = proof.as_ref().map(|(each, _)| each.certified.as_slice());
+        block.outcomes = self.outcomes(&result, &predictions, certified);
         block.warnings.extend(defects(protocol, &result, &block.outcomes));
-        let (proven, proof) = proof.unzip();
-        block.certified = proven;
-        Ok(MeasuredAttack { block, predictions, proof, interrupted: asked(), worst: result.images })
+        let proven = |(each, seconds): &(Certified, f64)| {
+            let accuracy = self.accuracy(each.certified.iter().copied());
+            Proven { accuracy, seconds: *seconds, file: None }
+        };
+        block.certified = proof.as_ref().map(proven);
+        let proof = proof.map(|(each, _)| each);
+        MeasuredAttack { block, predictions, proof, interrupted, worst: result.images }
+    }
+
+    /// Attacks, proves and concludes at the eps of that number.
+    pub fn measure(&self, number: usize, protocol: &Protocol) -> Result<MeasuredAttack> {
+        Ok(self.conclude(protocol, self.attack(number, protocol)?))
     }
 
     fn accuracy(&self, right: impl Iterator<Item = bool>) -> Accuracy {
@@ -153,7 +204,7 @@ impl AttackEvaluation<'_> {
                 name: found.attack.name(),
                 left: self.accuracy((0..n).map(stands)),
                 tried: found.tried.iter().filter(|t| **t).count(),
-                fallen: found.fallen.iter().filter(|f| **f).count(),
+                broken: found.fallen.iter().filter(|f| **f).count(),
                 reach: found.reach,
                 cost: found.cost,
                 seconds: seconds.get(k).copied().unwrap_or(0.0),
@@ -171,28 +222,47 @@ impl AttackEvaluation<'_> {
         }
     }
 
-    /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline.
-    pub fn prove(&self, eps: f64) -> Result<Option<(Proven, Certified)>> {
-        let begun = Instant::now();
+    /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline, and for
+    /// functions.
+    pub fn prove(&self, eps: f64) -> Result<Option<(Certified, f64)>> {
+        let (begun, Some(engine)) = (Instant::now(), self.engine) else { return Ok(None) };
         let Images { pixels, labels, .. } = self.images;
-        let (width, region) = (self.engine.model().input().size(), Region::image_within(eps));
+        let (width, region) = (self.network.input().size(), Region::image_within(eps));
         let mut all = Certified::default();
         for (pixels, some) in pixels.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
             if self.late() {
                 return Ok(None);
             }
             (self.observer)(AttackEvent::Proof { done: all.certified.len(), of: labels.len() });
-            let part = certify(self.engine, pixels, some, region)?;
+            let part = certify(engine, pixels, some, region)?;
             all.certified.extend(part.certified);
             all.margins.extend(part.margins);
         }
-        let accuracy = self.accuracy(all.certified.iter().copied());
-        Ok(Some((Proven { accuracy, seconds: begun.elapsed().as_secs_f64(), file: None }, all)))
+        Ok(Some((all, begun.elapsed().as_secs_f64())))
+    }
+
+    /// Tighter bounds of the images that are open: not proven and not broken.
+    fn tighten(&self, eps: f64, result: &Ensemble, (each, seconds): &mut (Certified, f64)) -> Result<()> {
+        let (begun, Some(engine)) = (Instant::now(), self.engine) else { return Ok(()) };
+        let open: Vec<usize> = (0..each.certified.len()).filter(|&i| result.stands(i) && !each.certified[i]).collect();
+        let (total, mut done) = (open.len(), 0);
+        for some in open.chunks(TIGHT_TOGETHER) {
+            if self.late() {
+                break;
+            }
+            (self.observer)(AttackEvent::Proof { done, of: total });
+            let time = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let found = tight::prove(engine, (self.images, some), (self.bounds, eps), (self.stop, time))?;
+            some.iter().zip(found).for_each(|(&i, found)| each.certified[i] |= found);
+            done += some.len();
+        }
+        *seconds += begun.elapsed().as_secs_f64();
+        Ok(())
     }
 
     /// True after Ctrl-C or the deadline.
     fn late(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        all(self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline))
     }
 
     /// The predictions of the network.
@@ -201,7 +271,7 @@ impl AttackEvaluation<'_> {
         let ends = [labels.len()];
         let batch = Batch { samples: Samples::Floats(images), labels, rows: None, ends: &ends, weights: None };
         let mut outcome = Outcome::default();
-        self.engine.pass(&batch, Loss::Cw, Ask::Values, &mut outcome)?;
+        self.network.pass(&batch, Loss::Cw, Ask::Values, &mut outcome)?;
         Ok(outcome.predictions)
     }
 
@@ -218,6 +288,11 @@ impl AttackEvaluation<'_> {
         };
         self.images.labels.iter().enumerate().map(outcome).collect()
     }
+}
+
+/// The same on every rank: true if it is on one.
+fn all(stop: bool) -> bool {
+    communicator::any(stop).unwrap_or(true)
 }
 
 /// Warnings about results that contradict each other.

@@ -4,9 +4,10 @@ pub mod config;
 pub mod images;
 pub mod measure;
 pub mod network;
-pub mod npy;
 pub mod proof_file;
 pub mod report;
+mod tight;
 
 pub use config::AttackConfig;
-pub use measure::{AttackEvaluation, AttackEvent};
+pub use measure::{AttackEvaluation, AttackEvent, AttackedSet};
+pub use tight::ProofMethod;

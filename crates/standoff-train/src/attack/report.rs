@@ -1,14 +1,15 @@
-//! The results of an evaluation: as values, as JSON, and as CSV with a row per attack and class or per image.
-
-use std::fmt::Write as _;
+//! The results of an evaluation, as values and as JSON.
 
 use serde_json::{Value, json};
-use standoff_nn::attack::{Cost, MaskingReport, Reach};
+use standoff_nn::attack::{Cost, MaskingReport, Protocol, Reach};
 
+use super::config::AttackConfig;
 use super::proof_file::ProofFile;
 use crate::document;
-use crate::fair::accuracy::{Accuracy, GroupAccuracy};
-use crate::files::field;
+use crate::fair::accuracy::Accuracy;
+
+/// The name of `broken` in version 0.1.
+const OLD_BROKEN: &str = "fallen";
 
 /// The results of one evaluation.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +67,7 @@ pub struct Row {
     /// Images that it tried.
     pub tried: usize,
     /// Images that it broke.
-    pub fallen: usize,
+    pub broken: usize,
     /// The distances of its images.
     pub reach: Reach,
     /// The passes it took.
@@ -106,6 +107,22 @@ pub struct ImageOutcome {
 }
 
 impl Report {
+    /// A report without results.
+    pub fn begin(config: &AttackConfig, images: &str, first: &Protocol) -> Self {
+        Self {
+            model: config.model.display().to_string(),
+            images: images.to_owned(),
+            protocol: config.protocol_name(),
+            norm: first.ball.norm.name(),
+            grid: first.ball.grid.name(),
+            chained: config.chain,
+            seed: config.seed,
+            blocks: Vec::new(),
+            interrupted: false,
+            seconds: 0.0,
+        }
+    }
+
     /// Everything but the single images, as one object.
     pub fn json(&self) -> Value {
         document::ATTACK.stamp(json!({
@@ -120,50 +137,6 @@ impl Report {
             "seconds": self.seconds,
             "budgets": self.blocks.iter().map(Block::json).collect::<Vec<_>>(),
         }))
-    }
-
-    /// A row for every eps, attack and class, with one for all classes together.
-    pub fn csv(&self) -> String {
-        let mut out =
-            "eps,attack,class,correct,total,accuracy,lower,upper,tried,fallen,forward,gradients,reach,seconds\n"
-                .to_owned();
-        for block in &self.blocks {
-            let mut add = |name: &str, accuracy: &Accuracy, rest: &str| {
-                for judged in [&accuracy.all].into_iter().chain(&accuracy.groups) {
-                    let GroupAccuracy { name: class, correct, total } = judged;
-                    let [lower, upper] = judged.interval();
-                    let _ = write!(out, "{:?},{},{},{correct},{total},", block.eps, field(name), field(class));
-                    let _ = writeln!(out, "{:?},{lower:?},{upper:?},{rest}", judged.accuracy());
-                }
-            };
-            add("natural", &block.natural, ",,,,,");
-            for row in &block.attacks {
-                let Row { tried, fallen, cost, .. } = row;
-                let rest = format!("{tried},{fallen},{},{},", cost.forward, cost.gradients);
-                add(&row.name, &row.left, &format!("{rest}{:?},{:.3}", row.reach.largest, row.seconds));
-            }
-            add("worst case", &block.worst_case, ",,,,,");
-            if let Some(proven) = &block.certified {
-                add("certified", &proven.accuracy, &format!(",,,,,{:.3}", proven.seconds));
-            }
-        }
-        out
-    }
-
-    /// A row for every eps and image.
-    pub fn images_csv(&self) -> String {
-        let mut out = "eps,image,label,natural,fallen_to,prediction,margin,certified\n".to_owned();
-        for block in &self.blocks {
-            for outcome in &block.outcomes {
-                let ImageOutcome { image, natural, margin, .. } = outcome;
-                let [label, prediction] = [&outcome.label, &outcome.prediction].map(|name| field(name));
-                let to = field(outcome.fallen_to.as_deref().unwrap_or_default());
-                let certified = outcome.certified.map(|c| c.to_string()).unwrap_or_default();
-                let _ = write!(out, "{:?},{image},{label},{natural},{to},", block.eps);
-                let _ = writeln!(out, "{prediction},{margin:?},{certified}");
-            }
-        }
-        out
     }
 }
 
@@ -201,7 +174,9 @@ impl Row {
         let mut all = json!({ "name": self.name });
         all["accuracy"] = self.left.json();
         all["tried"] = json!(self.tried);
-        all["fallen"] = json!(self.fallen);
+        all["broken"] = json!(self.broken);
+        // The name of version 0.1; it goes in version 0.3.
+        document::keep_old_name(&mut all, "broken", OLD_BROKEN);
         all["reach"] = json!({ "largest": self.reach.largest, "mean": self.reach.mean, "images": self.reach.images });
         all["passes"] = json!({ "forward": self.cost.forward, "gradients": self.cost.gradients });
         all["seconds"] = json!(self.seconds);

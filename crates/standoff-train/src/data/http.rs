@@ -11,7 +11,7 @@ use ureq::{Agent, Body};
 use crate::files;
 
 /// Larger than every known file.
-const LIMIT: u64 = 64 << 20;
+const LIMIT: u64 = 256 << 20;
 /// The time limit for a connection and for each piece of a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes written at a time.

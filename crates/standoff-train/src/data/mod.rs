@@ -2,17 +2,22 @@
 
 #[cfg(feature = "fetch")]
 pub mod fetch;
+#[cfg(feature = "fetch")]
+pub mod fetch_table;
 pub mod find;
 #[cfg(feature = "fetch")]
 mod http;
-pub mod known;
+#[cfg(feature = "fetch")]
+mod package;
 pub mod places;
 pub mod table;
+pub mod tables;
 pub mod verify;
-
-pub use find::{Found, Source, find, find_images};
+pub use find::{Found, Source, find, find_images, find_test_images};
 pub use known::Known;
 pub use places::SearchFolders;
+pub use standoff_nn::data::known;
+pub use tables::KnownTable;
 
 use crate::error::{Result, refuse};
 

@@ -29,5 +29,5 @@ pub fn verify_file(path: &Path, want: &str) -> Verdict {
 /// Every file of a copy with its verdict; empty for data without a name, which has no checksums.
 pub fn verify(found: &Found) -> Vec<(PathBuf, Verdict)> {
     let Some((_, edition)) = found.known else { return Vec::new() };
-    found.files.iter().zip(edition.sums).map(|(file, sum)| (file.clone(), verify_file(file, sum))).collect()
+    found.files.published().iter().zip(edition.sums).map(|(file, sum)| (file.clone(), verify_file(file, sum))).collect()
 }

@@ -1,8 +1,9 @@
 //! Accuracy in every group, in the worst one, and of all samples.
 
 use serde_json::{Value, json};
+use standoff_nn::data::Groups;
 
-use super::statistics::wilson;
+use super::intervals::wilson;
 
 /// The accuracy of a group.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +67,22 @@ impl Accuracy {
         }
         judged.retain(|group| group.total > 0);
         Self { groups: judged, all }
+    }
+
+    /// Counts samples in groups that may overlap, or leave samples out.
+    pub fn in_groups(right: &[bool], groups: &Groups, names: &[String]) -> Self {
+        let count = |name: &str, rows: &mut dyn Iterator<Item = usize>| {
+            let mut score = GroupAccuracy::none(name);
+            for row in rows {
+                score.total += 1;
+                score.correct += usize::from(right[row]);
+            }
+            score
+        };
+        let one = |g: usize| count(&names[g], &mut groups.rows(g).iter().map(|row| *row as usize));
+        let mut judged: Vec<GroupAccuracy> = (0..groups.len().min(names.len())).map(one).collect();
+        judged.retain(|group| group.total > 0);
+        Self { groups: judged, all: count("all", &mut (0..right.len())) }
     }
 
     /// The group with the smallest accuracy.

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
 use standoff_nn::{Engine, Outcome, Weights};
 
-use super::results::{GroupScore, RunResult, average, worst};
+use super::results::RunResult;
 use super::task::FairTask;
 use super::train::{Spec, judge};
 use crate::error::{Result, error};
@@ -40,17 +39,18 @@ pub struct Choice {
 impl Choice {
     /// Evaluates the models of every candidate, from the folders of their runs, on the validation part.
     pub fn make(task: &FairTask, specs: &[Spec], out: &Path) -> Result<Self> {
-        let data = task
-            .validation
-            .as_ref()
-            .ok_or_else(|| error!(Setting, "there is no validation part to choose lambda by"))?;
+        let none = || error!(Setting, "there is no validation part to choose lambda by");
+        let samples = task.validation.as_ref().ok_or_else(none)?.len();
         let mut engine = Engine::new(&task.model, 0)?;
         let mut outcome = Outcome::default();
         let mut found: Vec<(f64, Vec<[f64; 2]>)> = Vec::new();
         for spec in specs.iter().filter(|spec| spec.method == FairMethod::MinmaxReg) {
             let file = out.join(spec.folder()).join("model.safetensors");
             engine.set_weights(&Weights::load_for(&task.model, &file)?.parameters)?;
-            let scores = accuracies(&engine, data, &mut outcome)?;
+            let own = task.of_seed(spec.seed)?;
+            let task = own.as_deref().unwrap_or(task);
+            let judged = judge(&engine, task.validation.as_ref().ok_or_else(none)?, &task.unjudged, &mut outcome)?;
+            let scores = [judged.worst(&task.unjudged), judged.average()];
             match found.iter_mut().find(|(lambda, _)| *lambda == spec.lambda) {
                 Some((_, seeds)) => seeds.push(scores),
                 None => found.push((spec.lambda, vec![scores])),
@@ -64,7 +64,7 @@ impl Choice {
         let lambda = best(&tried)
             .ok_or_else(|| error!(Setting, "no candidate for lambda has an accuracy on the validation part"))?
             .lambda;
-        Ok(Self { lambda, samples: data.len(), tried })
+        Ok(Self { lambda, samples, tried })
     }
 
     /// The runs to report: those of the chosen lambda, and those of the other methods.
@@ -72,12 +72,6 @@ impl Choice {
         let kept = |run: &RunResult| run.method != FairMethod::MinmaxReg.name() || run.lambda == self.lambda;
         runs.into_iter().filter(kept).collect()
     }
-}
-
-/// Of the worst group and of all samples.
-fn accuracies(engine: &Engine, data: &Dataset, outcome: &mut Outcome) -> Result<[f64; 2]> {
-    let (scores, _): (Vec<GroupScore>, _) = judge(engine, data, outcome)?;
-    Ok([worst(&scores), average(&scores)])
 }
 
 /// The best worst group; of equal ones the better average; of those the larger lambda, whose weights are steadier.
@@ -116,7 +110,7 @@ mod tests {
 
     #[test]
     fn other_methods_and_the_chosen_lambda_are_reported() {
-        use super::super::results::tests::run;
+        use super::super::examples::run;
         let choice = Choice { lambda: 0.1, samples: 10, tried: Vec::new() };
         let runs = vec![run("normal", 0.0, 1, &[1]), run("minmax-reg", 0.1, 1, &[2]), run("minmax-reg", 1.0, 1, &[3])];
         let names: Vec<(String, f64)> = choice.keep(runs).into_iter().map(|r| (r.method, r.lambda)).collect();

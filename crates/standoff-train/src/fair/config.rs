@@ -13,6 +13,7 @@ use super::results::PaperRow;
 use super::task::FairTask;
 pub use crate::data::table::Columns;
 use crate::error::{Result, refuse};
+use crate::experiments::FAIR_QUICK;
 use crate::named::named;
 use crate::training::experiment::Description;
 use crate::training::folder::{self, FolderKind};
@@ -59,6 +60,30 @@ named! { Inner:
     Apga, "apga", "Algorithm 3, accelerated ascent with restarts";
 }
 
+/// The quantity that the min-max methods make equal between groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Equalise {
+    /// The mean loss
+    Loss,
+    /// The loss less the best loss of the group alone
+    Excess,
+    /// The probability of an error
+    Error,
+    /// The loss on rows of the other classes, against the mean loss
+    Fpr,
+    /// The loss on rows of the last class, against the mean loss
+    Fnr,
+}
+
+named! { Equalise:
+    Loss, "loss", "The mean loss";
+    Excess, "excess", "The loss less the best loss of the group alone (regret)";
+    Error, "error", "The probability of an error";
+    Fpr, "fpr", "False positives: the loss on rows that are not of the last class";
+    Fnr, "fnr", "False negatives: the loss on rows of the last class";
+}
+
 /// The description of an experiment on fair classification: data, model, methods, schedule, seeds.
 ///
 /// ```
@@ -92,6 +117,12 @@ pub struct FairConfig {
     pub model: String,
     /// Outputs of a preset; 0 for one per class.
     pub outputs: usize,
+    /// Labels keep the numbers of the classes: of ten outputs, the published code trains 0, 4 and 6.
+    #[serde(skip_serializing_if = "is_false")]
+    pub keep_labels: bool,
+    /// Groups are the parts of a batch in the order of the published data, which mix the classes where a batch is not 200 of each.
+    #[serde(skip_serializing_if = "is_false")]
+    pub mixed: bool,
     /// The scale of pixels.
     pub scale: Scale,
     /// The initial biases: `zero`, `fair` or `robust`.
@@ -105,6 +136,9 @@ pub struct FairConfig {
     /// Several weights to compare, or the candidates where `lambda` is `auto`; empty for `lambda` alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
+    /// The quantity that the min-max methods make equal.
+    #[serde(skip_serializing_if = "is_loss")]
+    pub equalise: Equalise,
     /// The maximisation over the group weights in `minmax-reg`.
     pub inner: Inner,
     /// The step of the weights in `group-dro`.
@@ -117,6 +151,9 @@ pub struct FairConfig {
     pub optimizer: Optimizer,
     /// The momentum of `sgd`.
     pub momentum: f64,
+    /// The modulus of an L2 penalty on all parameters, for `adam` and `sgd`. Losses and certificates are without it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub weight_decay: f64,
     /// Stages: a number of steps and their learning rate. With full batches a step is an epoch.
     pub schedule: Vec<(u64, f64)>,
     /// Reset momentum and moments at every stage.
@@ -149,18 +186,22 @@ impl Default for FairConfig {
             classes: Vec::new(),
             model: "fair-cnn".into(),
             outputs: 0,
+            keep_labels: false,
+            mixed: false,
             scale: Scale::Unit,
             biases: "fair".into(),
             init: None,
             methods: vec![FairMethod::Normal, FairMethod::Minmax, FairMethod::MinmaxReg],
             lambda: Lambda::Given(0.1),
             lambdas: Vec::new(),
+            equalise: Equalise::Loss,
             inner: Inner::Exact,
             dro_rate: 0.01,
             tilt: 1.0,
             share: 0.5,
             optimizer: Optimizer::Adam,
             momentum: 0.0,
+            weight_decay: 0.0,
             schedule: vec![(2000, 1e-3)],
             anew: false,
             batch: 600,
@@ -175,11 +216,21 @@ impl Default for FairConfig {
     }
 }
 
-/// The experiment of the README.
-const QUICK: &str = include_str!("../../../../experiments/fair-quick.toml");
+/// For serde, which passes a reference: files without the setting stay as they were.
+fn is_loss(equalise: &Equalise) -> bool {
+    *equalise == Equalise::Loss
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
 
 impl Description for FairConfig {
-    type Task = FairTask;
+    type Output = FairTask;
     const KIND: FolderKind = folder::FAIR;
 
     fn check(&self) -> Result<()> {
@@ -206,7 +257,7 @@ impl Description for FairConfig {
 impl FairConfig {
     /// The default experiment of `standoff fair`.
     pub fn quick() -> Result<Self> {
-        Self::parse(QUICK, "experiments/fair-quick.toml")
+        Self::parse(FAIR_QUICK.text, &FAIR_QUICK.path())
     }
 
     /// Refuses settings that cannot be run.
@@ -222,7 +273,14 @@ impl FairConfig {
         if self.seeds == 0 {
             refuse!(Setting, "--seeds is 0; at least one run is needed");
         }
+        self.columns.iter().try_for_each(|columns| columns.check(self.seeds))?;
         self.check_lambda()?;
+        if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
+            refuse!(Setting, "--weight-decay is {}; give a number of at least 0", self.weight_decay);
+        }
+        if self.optimizer == Optimizer::Gd && self.weight_decay > 0.0 {
+            refuse!(Setting, "--optimizer gd has no --weight-decay; use adam or sgd");
+        }
         if self.optimizer == Optimizer::Gd && self.batch != 0 {
             refuse!(Setting, "--optimizer gd takes full batches (--batch 0); with mini-batches it is sgd");
         }
@@ -274,13 +332,13 @@ impl FairConfig {
             return None;
         }
         // Of a table the share is of all rows.
-        self.validation_split = SHARE * (1.0 - self.columns.as_ref().map_or(0.0, |c| c.test_split));
+        self.validation_split = SHARE * (1.0 - self.columns.as_ref().map_or(0.0, Columns::test_share));
         Some(format!("no --validation-split is given: {SHARE} of the training part is held out to choose lambda by"))
     }
 
     /// The optimiser and its schedule.
     pub fn recipe(&self) -> Result<Recipe> {
-        self.optimizer.recipe(self.momentum, &self.schedule, self.anew)
+        self.optimizer.decayed((self.momentum, self.weight_decay), &self.schedule, self.anew)
     }
 
     /// The batches in the run of a seed.

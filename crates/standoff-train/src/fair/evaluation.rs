@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use standoff_nn::data::TRUSTED_ROWS;
 
 use super::accuracy::Accuracy;
-use super::fairness::{fairness, remark, unjudged};
+use super::fairness::{fairness, remark, repeated, unjudged};
 use super::results::Fairness;
 use super::unlabelled::UnlabelledData;
 
@@ -26,8 +26,8 @@ impl Evaluation {
         if labels.is_empty() || labels.len() != predictions.len() {
             return None;
         }
-        let right = predictions.iter().zip(labels).map(|(said, label)| said == label);
-        let accuracy = Accuracy::of(right, groups, group_names);
+        let right: Vec<bool> = predictions.iter().zip(labels).map(|(said, label)| said == label).collect();
+        let accuracy = Accuracy::in_groups(&right, groups, group_names);
         let judged = &accuracy.groups;
         let mut notes = Vec::new();
         let few: Vec<String> = judged
@@ -38,11 +38,13 @@ impl Evaluation {
         if !few.is_empty() {
             notes.push(format!("groups with fewer than {TRUSTED_ROWS} samples, too few to trust: {}", few.join("; ")));
         }
-        let treated = data.apart && groups.len() == labels.len() && judged.len() > 1;
+        let treated = data.apart && groups.samples() == labels.len() && judged.len() > 1;
+        let (said, _) = repeated(groups, predictions);
+        let (labels, of) = repeated(groups, labels);
         if treated {
-            notes.extend(remark(&unjudged(labels, groups, classes.len()), group_names, classes));
+            notes.extend(remark(&unjudged(&labels, &of, classes.len()), group_names, classes));
         }
-        let fairness = treated.then(|| fairness(predictions, labels, groups, classes.len()));
+        let fairness = treated.then(|| fairness(&said, &labels, &of, classes.len()));
         Some(Self { accuracy, fairness, notes })
     }
 

@@ -25,8 +25,11 @@ impl Experiment<FairConfig> {
         observer: &mut dyn Observer,
     ) -> Result<Option<Vec<RunResult>>> {
         let load = Load { runs: specs.len(), steps: self.config.steps(), threads: self.threads };
-        let one =
-            |i: usize, threads: usize| train::run(&self.task, &self.config, &specs[i], &self.out, threads, control);
+        let one = |i: usize, threads: usize| {
+            let own = self.task.of_seed(specs[i].seed)?;
+            let task = own.as_deref().unwrap_or(&self.task);
+            train::run(task, &self.config, &specs[i], &self.out, threads, control)
+        };
         runs::run_all(load, control, observer, one)
     }
 

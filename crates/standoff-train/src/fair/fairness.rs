@@ -1,6 +1,15 @@
 //! Fairness measures, by the definitions of fairlearn.
 
+use standoff_nn::data::Groups;
+
 use super::results::Fairness;
+
+/// The values of the samples group by group, and the group of each: a sample in several groups is there several times.
+pub fn repeated(groups: &Groups, values: &[u16]) -> (Vec<u16>, Vec<u16>) {
+    let values = groups.order().iter().map(|row| values[*row as usize]).collect();
+    let of = (0..groups.len()).flat_map(|g| std::iter::repeat_n(g as u16, groups.rows(g).len())).collect();
+    (values, of)
+}
 
 /// Samples of a group, and how many of them were predicted to be of a class.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,11 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::choice::Choice;
-use super::statistics::{Measured, Summary, differences, summarise};
+use super::comparison::{Measured, differences, summarise};
+use super::row_hits::RowHits;
+use super::split::SplitRecord;
+use super::statistics::Summary;
 use crate::document;
 use crate::error::{Result, error, refuse};
 use crate::files::{self, field};
 use crate::nullable::{list, pair, scalar, unknown};
+
+pub use super::score::{GroupScore, average, worst};
 
 /// The names of the two files.
 pub const FILES: [&str; 2] = ["results.json", "results.csv"];
@@ -55,23 +60,18 @@ pub struct RunResult {
     /// For each group: label, prediction, and the number of test samples with both. Absent in early runs of version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confusion: Vec<Vec<[usize; 3]>>,
-}
-
-/// The score of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct GroupScore {
-    /// Correctly classified samples.
-    pub correct: usize,
-    /// All samples.
-    pub total: usize,
-    /// Their mean loss.
-    #[serde(deserialize_with = "scalar")]
-    pub loss: f64,
-}
-
-impl GroupScore {
-    /// The score of a group without samples.
-    pub const NONE: Self = Self { correct: 0, total: 0, loss: f64::NAN };
+    /// The score of all test samples, where groups overlap; otherwise it is the sum over the groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all: Option<GroupScore>,
+    /// The groups with too few test rows to decide the worst group and parity. Absent in runs of version 0.2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<usize>,
+    /// The split of the table. Absent for other data and in runs of version 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitRecord>,
+    /// The outcome of every test row. Absent in runs of version 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<RowHits>,
 }
 
 /// Fairness measures, as [`fairness`](super::fairness::fairness) defines them.
@@ -129,25 +129,6 @@ pub struct Variant {
     pub lambda: f64,
 }
 
-impl GroupScore {
-    /// The share of correctly classified samples; NaN for a group without samples.
-    pub fn accuracy(&self) -> f64 {
-        if self.total == 0 { f64::NAN } else { self.correct as f64 / self.total as f64 }
-    }
-}
-
-/// The smallest accuracy of a group that has samples.
-pub fn worst(scores: &[GroupScore]) -> f64 {
-    let accuracies = scores.iter().map(GroupScore::accuracy).filter(|a| !a.is_nan());
-    accuracies.min_by(f64::total_cmp).unwrap_or(f64::NAN)
-}
-
-/// The accuracy on all samples together.
-pub fn average(scores: &[GroupScore]) -> f64 {
-    let (correct, total) = scores.iter().fold((0, 0), |(c, t), score| (c + score.correct, t + score.total));
-    GroupScore { correct, total, loss: 0.0 }.accuracy()
-}
-
 impl RunResult {
     /// The accuracy of a group; NaN for a group without samples.
     pub fn accuracy(&self, group: usize) -> f64 {
@@ -156,12 +137,12 @@ impl RunResult {
 
     /// The smallest accuracy of a group.
     pub fn worst(&self) -> f64 {
-        worst(&self.test)
+        worst(&self.test, &self.unjudged)
     }
 
     /// The accuracy on all test samples together.
     pub fn average(&self) -> f64 {
-        average(&self.test)
+        self.all.map_or_else(|| average(&self.test), |all| all.accuracy())
     }
 
     /// True if it is a run of that method with that lambda.
@@ -271,7 +252,7 @@ const HEADER: &str = "method,lambda,seed,group,correct,total,accuracy,test_loss,
 fn measured(row: &Measured) -> Value {
     let summary = |s: &Summary| {
         json!({ "runs": s.count, "mean": s.mean, "deviation": s.deviation,
-                "lower": s.half.map(|half| s.mean - half), "upper": s.half.map(|half| s.mean + half) })
+                "lower": s.interval.map(|ends| ends[0]), "upper": s.interval.map(|ends| ends[1]) })
     };
     json!({
         "method": row.variant.method,
@@ -283,4 +264,108 @@ fn measured(row: &Measured) -> Value {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests {
+    use super::super::examples::{example, run};
+    use super::*;
+
+    #[test]
+    fn results_survive_the_way_through_their_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut results = example();
+        results.runs[0].fairness = Some(Fairness { demographic_parity: 0.1 + 0.2, equalised_odds: 1.0 / 3.0 });
+        results.save(folder.path()).unwrap();
+        assert_eq!(Results::load(folder.path()).unwrap(), results);
+        assert_eq!(Results::load(&folder.path().join("results.json")).unwrap(), results);
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["results.csv", "results.json"]);
+    }
+
+    #[test]
+    fn the_file_has_what_the_table_shows() {
+        let json = example().json();
+        let number = |path: &str| json.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        assert_eq!(json["differences"]["against"], "normal");
+        assert_eq!(json["summary"][2]["lambda"], 0.1);
+        assert!((number("/summary/1/worst/mean") - 0.74).abs() < 1e-12, "{json}");
+        // 4.30265 * 0.01 / sqrt(3) on either side.
+        assert!((number("/summary/1/worst/upper") - 0.764_841).abs() < 1e-6, "{json}");
+        assert!((number("/differences/methods/0/worst/mean") - 0.08).abs() < 1e-12, "{json}");
+    }
+
+    #[test]
+    fn a_run_that_went_astray_is_still_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut results = example();
+        let run = &mut results.runs[1];
+        run.value = f64::NAN;
+        run.x_gap = [0.0, f64::INFINITY];
+        run.train_losses[2] = f64::NAN;
+        run.test[0].loss = f64::INFINITY;
+        results.save(folder.path()).unwrap();
+        let back = &Results::load(folder.path()).unwrap().runs[1];
+        assert!(back.value.is_nan() && back.train_losses[2].is_nan() && back.test[0].loss.is_nan());
+        assert!(back.x_gap[0] == 0.0 && back.x_gap[1].is_nan(), "{:?}", back.x_gap);
+    }
+
+    #[test]
+    fn the_table_of_runs_has_a_row_for_each_run_and_group() {
+        let mut results = example();
+        results.group_names[1] = "Coat, \"warm\"".to_owned();
+        results.runs.truncate(2);
+        let csv = results.csv();
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!(lines.len(), 1 + 2 * 3);
+        let want = "normal,0.0,1,\"Coat, \"\"warm\"\"\",840,1000,0.84,";
+        assert!(lines[2].starts_with(want), "{}", lines[2]);
+        assert!(lines[1].ends_with(",0.001,0.0012,0.0,0.25,0.25,12000,61.5,,"), "{}", lines[1]);
+        assert!(lines.iter().enumerate().all(|(i, line)| i == 2 || i == 5 || line.split(',').count() == 19), "{csv}");
+    }
+
+    #[test]
+    fn the_worst_group_is_found_in_every_run() {
+        let mut one = run("normal", 0.0, 1, &[850, 840, 660]);
+        assert_eq!((one.worst(), one.accuracy(1)), (0.66, 0.84));
+        assert!((one.average() - 0.783_333_333_333).abs() < 1e-12);
+        // A group without test samples is no group to judge by, and not a perfect or a hopeless one.
+        one.test[2] = GroupScore { correct: 0, total: 0, loss: f64::NAN };
+        assert_eq!((one.worst(), one.average()), (0.84, 0.845));
+        assert!(one.accuracy(2).is_nan());
+        one.test.clear();
+        assert!(one.worst().is_nan() && one.average().is_nan());
+    }
+
+    #[test]
+    fn counts_are_shown_only_where_all_groups_have_that_size() {
+        let mut results = example();
+        assert_eq!(results.counted(), Some(1000));
+        results.runs[4].test[1].total = 999;
+        assert_eq!(results.counted(), None);
+    }
+
+    #[test]
+    fn a_method_with_several_lambdas_is_several_methods() {
+        let mut results = example();
+        let labels = |r: &Results| r.variants().iter().map(|v| r.label(v)).collect::<Vec<_>>();
+        assert_eq!(labels(&results), ["normal", "minmax", "minmax-reg"]);
+        results.runs.push(run("minmax-reg", 0.5, 1, &[1, 2, 3]));
+        assert_eq!(labels(&results), ["normal", "minmax", "minmax-reg 0.1", "minmax-reg 0.5"]);
+        assert_eq!(results.of(&results.variants()[2]).count(), 3);
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results.json");
+        for (text, want) in [("[1]", "is not a result of `standoff fair`"), ("", "is empty"), ("{}", "missing field")] {
+            std::fs::write(&path, text).unwrap();
+            let message = Results::load(&path).unwrap_err().to_string();
+            assert!(message.contains(want), "{message}");
+        }
+        let mut results = example();
+        results.runs[1].weights.pop();
+        results.save(folder.path()).unwrap();
+        let message = Results::load(&path).unwrap_err().to_string();
+        assert!(message.contains("the run of minmax with seed 1 does not have 3 groups"), "{message}");
+    }
+}

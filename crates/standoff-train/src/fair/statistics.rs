@@ -1,13 +1,11 @@
-//! Statistics over seeds: means, deviations, 95 percent intervals, and paired differences.
+//! Statistics over runs: means, deviations and the 95 percent interval of a mean, over seeds or over splits.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
-
-use super::results::{Results, RunResult, Variant};
 
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Mean, standard deviation and the interval of the mean.
+/// Mean, standard deviation and a 95 percent interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     /// The number of values.
@@ -16,50 +14,59 @@ pub struct Summary {
     pub mean: f64,
     /// Their standard deviation, with n - 1; nothing for fewer than two values.
     pub deviation: Option<f64>,
-    /// Half the width of the 95 percent interval of the mean, by Student's t; nothing for fewer than two values.
-    pub half: Option<f64>,
-}
-
-/// The accuracies of a method over its seeds, or their differences from another method.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// The method.
-    pub variant: Variant,
-    /// Its name in tables.
-    pub label: String,
-    /// Per group.
-    pub groups: Vec<Summary>,
-    /// Of the worst group of each run.
-    pub worst: Summary,
-    /// Of all test samples of each run together.
-    pub average: Summary,
+    /// The 95 percent interval, if there is one.
+    pub interval: Option<[f64; 2]>,
 }
 
 impl Summary {
-    /// Of these values. A value that is not finite makes the mean so.
+    /// Of these values, with the interval of their mean by Student's t. A value that is not finite makes the mean so.
     pub fn of(values: &[f64]) -> Self {
+        Self::with_spread(values, 1.0 / values.len() as f64)
+    }
+
+    /// Of the values of several random splits of one table, with the corrected resampled t of Nadeau and Bengio. The splits share
+    /// rows, so the variance of the mean is taken as `1/J + n_test/n_train` times that of a value; `ratio` is the second term.
+    pub fn resampled(values: &[f64], ratio: f64) -> Self {
+        Self::with_spread(values, 1.0 / values.len() as f64 + ratio)
+    }
+
+    fn with_spread(values: &[f64], factor: f64) -> Self {
         let (count, mean) = (values.len(), mean(values));
         let deviation = deviation(values);
-        let half = deviation.map(|d| student(CONFIDENCE, count - 1) * d / (count as f64).sqrt());
-        Self { count, mean, deviation, half }
+        let half = deviation.map(|d| student(CONFIDENCE, count - 1) * d * factor.sqrt());
+        Self { count, mean, deviation, interval: half.map(|half| [mean - half, mean + half]) }
+    }
+
+    /// The same with an interval that ends where the quantity does.
+    #[must_use]
+    pub fn within(self, [lowest, highest]: [f64; 2]) -> Self {
+        let cut = |[lower, upper]: [f64; 2]| [lower.clamp(lowest, highest), upper.clamp(lowest, highest)];
+        Self { interval: self.interval.filter(|ends| !ends.iter().any(|e| e.is_nan())).map(cut), ..self }
     }
 
     /// In another unit.
+    #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let by = |v: f64| factor * v;
-        Self { count: self.count, mean: by(self.mean), deviation: self.deviation.map(by), half: self.half.map(by) }
+        let (deviation, interval) = (self.deviation.map(by), self.interval.map(|ends| ends.map(by)));
+        Self { count: self.count, mean: by(self.mean), deviation, interval }
     }
 
-    /// True if the interval of the mean does not contain zero.
+    /// Half the width of an interval with the mean in its middle.
+    pub fn half(&self) -> Option<f64> {
+        let [lower, upper] = self.interval?;
+        let (below, above) = (self.mean - lower, upper - self.mean);
+        ((below - above).abs() <= 1e-9 * (below + above)).then_some(above)
+    }
+
+    /// True if several values are equal, up to the last bits of their means.
+    pub fn is_constant(&self) -> bool {
+        self.deviation.is_some_and(|d| d <= 1e-12)
+    }
+
+    /// True if the interval does not contain zero.
     pub fn is_clear(&self) -> bool {
-        self.half.is_some_and(|half| self.mean.abs() > half)
-    }
-}
-
-impl Measured {
-    /// The groups, then the worst, then the average.
-    pub fn columns(&self) -> impl Iterator<Item = &Summary> {
-        self.groups.iter().chain([&self.worst, &self.average])
+        self.interval.is_some_and(|[lower, upper]| lower > 0.0 || upper < 0.0)
     }
 }
 
@@ -84,21 +91,6 @@ pub fn median(values: &[f64]) -> f64 {
         n if n % 2 == 1 => sorted[n / 2],
         n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
     }
-}
-
-/// The 95 percent interval of a proportion by Wilson's score: it stays within 0 and 1, and does not vanish where all or none of
-/// a few samples came out right. Without samples it is everything.
-pub fn wilson(correct: usize, total: usize) -> [f64; 2] {
-    // The quantile of the normal distribution for [`CONFIDENCE`].
-    const Z: f64 = 1.959_963_984_540_054;
-    if total == 0 {
-        return [0.0, 1.0];
-    }
-    let (n, k) = (total as f64, correct as f64);
-    let centre = (k + 0.5 * Z * Z) / (n + Z * Z);
-    let half = Z / (n + Z * Z) * (k * (n - k) / n + 0.25 * Z * Z).sqrt();
-    // The ends are exact where every sample agrees; rounding must not say otherwise.
-    [if correct == 0 { 0.0 } else { centre - half }, if correct == total { 1.0 } else { centre + half }]
 }
 
 /// The t with `P(|T| <= t) = confidence` for Student's T with that many degrees of freedom, at least 1.
@@ -128,47 +120,8 @@ fn within(angle: f64, freedom: usize) -> f64 {
     if odd { FRAC_2_PI * (angle + sin * sum) } else { sin * sum }
 }
 
-/// Each method over its seeds.
-pub fn summarise(results: &Results) -> Vec<Measured> {
-    let over = |variant: &Variant, of: &dyn Fn(&RunResult) -> f64| results.of(variant).map(of).collect();
-    results.variants().into_iter().map(|variant| measured(results, variant, &over)).collect()
-}
-
-/// Each method but the first against the first, over the seeds that both have.
-pub fn differences(results: &Results) -> Vec<Measured> {
-    let mut variants = results.variants().into_iter();
-    let Some(first) = variants.next() else { return Vec::new() };
-    let over = |variant: &Variant, of: &dyn Fn(&RunResult) -> f64| paired(results, variant, &first, of);
-    variants.map(|variant| measured(results, variant, &over)).collect()
-}
-
-/// The difference of two methods for each seed that both have, in the order of the runs of the first.
-pub fn paired(results: &Results, one: &Variant, other: &Variant, of: &dyn Fn(&RunResult) -> f64) -> Vec<f64> {
-    let partner = |run: &RunResult| results.of(other).find(|r| r.seed == run.seed).map(of);
-    results.of(one).filter_map(|run| Some(of(run) - partner(run)?)).collect()
-}
-
-/// The values of a measure for a method.
-type Over<'a> = dyn Fn(&Variant, &dyn Fn(&RunResult) -> f64) -> Vec<f64> + 'a;
-
-/// Runs in which a group has no test samples are left out for that group.
-fn measured(results: &Results, variant: Variant, over: &Over<'_>) -> Measured {
-    let summary = |of: &dyn Fn(&RunResult) -> f64| {
-        let said: Vec<f64> = over(&variant, of).into_iter().filter(|v| !v.is_nan()).collect();
-        Summary::of(&said)
-    };
-    Measured {
-        label: results.label(&variant),
-        groups: (0..results.group_names.len()).map(|g| summary(&|run| run.accuracy(g))).collect(),
-        worst: summary(&RunResult::worst),
-        average: summary(&RunResult::average),
-        variant,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::results::tests::{example, run};
     use super::*;
 
     #[test]
@@ -196,29 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn a_proportion_has_the_interval_of_wilson() {
-        // The two roots p of (k/n - p)^2 = z^2 p (1 - p) / n.
-        for (k, n) in [(8, 10), (1, 3), (444, 500), (9_830, 10_000)] {
-            let share = k as f64 / n as f64;
-            for p in wilson(k, n) {
-                let error = (share - p).powi(2) - 1.959_963_984_540_054_f64.powi(2) * p * (1.0 - p) / n as f64;
-                assert!(error.abs() < 1e-15, "{k} of {n}: {p}");
-            }
-            assert!(wilson(k, n)[0] < share && share < wilson(k, n)[1]);
-        }
-        assert_eq!((wilson(0, 20)[0], wilson(20, 20)[1], wilson(0, 0)), (0.0, 1.0, [0.0, 1.0]));
-        // z^2 / (n + z^2)
-        assert!((wilson(0, 20)[1] - 0.161_125_2).abs() < 1e-6, "{:?}", wilson(0, 20));
-    }
-
-    #[test]
     fn a_summary_is_what_a_hand_computes() {
         let s = Summary::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         assert_eq!((s.count, s.mean), (8, 5.0));
         assert!((s.deviation.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-15);
-        assert!((s.half.unwrap() - 2.364_624_251_6 * (4.0_f64 / 7.0).sqrt()).abs() < 1e-9);
+        assert!((s.half().unwrap() - 2.364_624_251_6 * (4.0_f64 / 7.0).sqrt()).abs() < 1e-9);
         let one = Summary::of(&[3.0]);
-        assert_eq!((one.mean, one.deviation, one.half), (3.0, None, None));
+        assert_eq!((one.mean, one.deviation, one.interval), (3.0, None, None));
         assert!(Summary::of(&[]).mean.is_nan());
         assert!(Summary::of(&[1.0, f64::NAN]).mean.is_nan());
         assert_eq!(Summary::of(&[0.25; 4]).times(1000.0).mean, 250.0);
@@ -243,39 +180,19 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_group_is_taken_run_by_run() {
-        let all = summarise(&example());
-        assert_eq!(all.len(), 3);
-        // minmax: 750, 730, 740; the means of its groups are 770, 753.3, 753.3.
-        let minmax = all[1].worst.times(1000.0);
-        assert!((minmax.mean - 740.0).abs() < 1e-9 && (minmax.deviation.unwrap() - 10.0).abs() < 1e-9, "{minmax:?}");
-        assert!((all[1].groups[0].mean - 0.77).abs() < 1e-12);
-        assert!((all[0].average.mean - 0.786_666_666_667).abs() < 1e-12);
-        assert_eq!(all[0].columns().count(), 5);
+    fn splits_that_share_rows_have_a_wider_interval() {
+        let values = [0.70, 0.74, 0.72, 0.75, 0.69];
+        let (plain, corrected) = (Summary::of(&values), Summary::resampled(&values, 0.25));
+        let ratio = corrected.half().unwrap() / plain.half().unwrap();
+        assert!((ratio - (0.45_f64 / 0.2).sqrt()).abs() < 1e-9, "{ratio}");
+        assert_eq!((plain.mean, plain.deviation), (corrected.mean, corrected.deviation));
     }
 
     #[test]
-    fn differences_are_paired_by_seed() {
-        let mut results = example();
-        // A seed that only one method has does not count.
-        results.runs.push(run("normal", 0.0, 9, &[0, 0, 0]));
-        let all = differences(&results);
-        assert_eq!(all.iter().map(|d| d.label.as_str()).collect::<Vec<_>>(), ["minmax", "minmax-reg"]);
-        // 750 - 660, 730 - 650, 740 - 670.
-        let worst = all[0].worst.times(1000.0);
-        assert_eq!(worst.count, 3);
-        assert!((worst.mean - 80.0).abs() < 1e-9 && (worst.deviation.unwrap() - 10.0).abs() < 1e-9, "{worst:?}");
-        assert!(worst.is_clear());
-        results.runs.clear();
-        assert!(differences(&results).is_empty());
-    }
-
-    #[test]
-    fn a_group_without_test_samples_in_one_run_is_judged_by_the_others() {
-        let mut results = example();
-        results.runs[0].test[0].total = 0;
-        results.runs[0].test[0].correct = 0;
-        let first = summarise(&results)[0].groups[0];
-        assert_eq!((first.count, first.mean), (2, 0.85));
+    fn an_interval_never_exceeds_the_range_of_its_quantity() {
+        let wide = Summary::of(&[0.99, 0.6, 1.0]).within([0.0, 1.0]);
+        assert_eq!(wide.interval.unwrap()[1], 1.0);
+        assert_eq!(wide.half(), None, "it is no longer symmetric");
+        assert_eq!(Summary::of(&[f64::NAN, 1.0]).within([0.0, 1.0]).interval, None);
     }
 }

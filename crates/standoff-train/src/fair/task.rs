@@ -1,18 +1,21 @@
 //! The data and the model of a fair training.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use standoff::methods::Train;
-use standoff_nn::data::{Dataset, ImageSet, Preprocessing, TRUSTED_ROWS, Table};
+use standoff_nn::data::{Dataset, ImageSet, Preprocessing, Sheet, TRUSTED_ROWS, Table};
 use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Biases, Model, Weights};
 
 use super::class::Class;
-use super::config::{FairConfig, Scale};
-use super::fairness::{remark, unjudged};
+use super::config::{Equalise, FairConfig, Scale};
+use super::equalise;
+use super::fairness::{remark, repeated, unjudged};
 use super::predictor::{image_metadata, table_metadata};
+use super::split::{SplitRecord, SplitSource};
 use crate::data::known::FASHION;
+use crate::data::table::{SplitId, Splits};
 use crate::data::{SearchFolders, Source, check_is_not_arrays, find};
 use crate::error::{At, Result, refuse};
 use crate::files;
@@ -20,6 +23,9 @@ use crate::model_file;
 use crate::named::Named as _;
 use crate::number::count;
 use crate::training::manifest::DataRecord;
+
+/// Tables with fewer rows for each fold may have a fold without test rows.
+const ROWS_OF_A_FOLD: usize = 50;
 
 /// Data and model of a training.
 #[derive(Debug)]
@@ -40,6 +46,15 @@ pub struct FairTask {
     pub preprocessing: Option<Preprocessing>,
     /// Messages for the user.
     pub warnings: Vec<String>,
+    /// The groups with too few test rows to decide the worst group and parity.
+    pub unjudged: Vec<usize>,
+    /// The split of a table.
+    pub split: Option<SplitRecord>,
+    source: Option<SplitSource>,
+    /// The training part in the groups of one kind of error, where that is made equal.
+    pub(super) one_sided: Option<Arc<Dataset>>,
+    /// The loss of each group that is trained alone, once it is known.
+    pub(super) alone: Mutex<Option<Vec<f64>>>,
     start: Option<Vec<f32>>,
     biases: Biases,
 }
@@ -97,9 +112,10 @@ impl FairTask {
         if chosen.len() < 2 {
             refuse!(Setting, "classification needs at least two classes; give them with --classes");
         }
-        let names: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
+        let groups: Vec<String> = chosen.iter().map(|&c| found.class_name(c)).collect();
         let scale = config.scale.divisor();
-        let grouped = |set: &ImageSet| Dataset::images(set, scale)?.grouped_by_label(chosen.len());
+        let labelled = |data: Dataset| if config.keep_labels { data.renumbered(&chosen) } else { Ok(data) };
+        let grouped = |set: &ImageSet| labelled(Dataset::images(set, scale)?.grouped_by_label(chosen.len())?);
         let (train, validation) = match config.validation_split {
             share if share > 0.0 => {
                 let (rest, held) = data.train.divide(share, config.seed);
@@ -107,10 +123,14 @@ impl FairTask {
             }
             _ => (grouped(&data.train)?, None),
         };
+        let train = if config.mixed { train.mixed(config.batch)? } else { train };
         let test = Some(grouped(&data.test)?);
+        let classes = match config.keep_labels {
+            true => (0..=chosen.iter().copied().max().unwrap_or(0)).map(|c| found.class_name(c)).collect(),
+            false => groups.clone(),
+        };
         let warnings = if config.classes.is_empty() { found.note().into_iter().collect() } else { Vec::new() };
-        let groups = names.clone();
-        Self::new(config, FairData { train, test, validation, groups, classes: names, preprocessing: None, warnings })
+        Self::new(config, FairData { train, test, validation, groups, classes, preprocessing: None, warnings })
     }
 
     fn table(config: &FairConfig, path: &Path) -> Result<Self> {
@@ -121,17 +141,43 @@ impl FairTask {
             );
         }
         let columns = config.columns.clone().unwrap_or_default();
-        if columns.test_split <= 0.0 {
+        if columns.test_share() <= 0.0 {
             refuse!(
                 Setting,
                 "--test-split {} leaves no rows for the test part; give a share above 0",
                 columns.test_split
             );
         }
-        let data = columns.prepare(&columns.sheet(path)?, config.validation_split, config.seed)?;
+        let (sheet, first) = (columns.sheet(path)?, columns.split_of(config.seed, config.seed));
+        let mut task = Self::of_split(config, &sheet, first)?;
+        task.leave_out_small(columns.min_group);
+        // Small tables: an empty fold is refused before anything is trained.
+        let folds = if columns.splits == Splits::Folds { columns.folds } else { 0 };
+        if sheet.len() < ROWS_OF_A_FOLD * folds {
+            (1..folds).try_for_each(|i| {
+                Self::of_split(config, &sheet, SplitId { fold: Some((i, folds)), ..first }).map(drop)
+            })?;
+        }
+        if columns.splits != Splits::One && config.seeds > 1 {
+            task.source = Some(SplitSource::new(sheet, config.clone(), task.unjudged.clone()));
+        }
+        Ok(task)
+    }
+
+    /// The task of one split of a table.
+    pub(super) fn of_split(config: &FairConfig, sheet: &Sheet, id: SplitId) -> Result<Self> {
+        let columns = config.columns.clone().unwrap_or_default();
+        let data = columns.prepare(sheet, config.validation_split, id)?;
         if data.test.is_empty() {
-            let (file, rows) = (files::name(path), data.train.len());
-            refuse!(Data, "{file} has too few rows ({rows}) for a test part");
+            let (file, rows) = (files::name(Path::new(&config.data)), data.train.len());
+            if let Some((i, folds)) = id.fold {
+                let which = i + 1;
+                refuse!(Data, "{file}: fold {which} of {folds} has none of its {rows} rows to test; use fewer --folds");
+            }
+            refuse!(
+                Data,
+                "{file} has too few rows ({rows}) for a test part: each group of one label keeps a row to learn from"
+            );
         }
         let part = |table: &Table, what: &str| Dataset::table(table).at(|| format!("the {what} part"));
         let validation = if data.validation.is_empty() { None } else { Some(part(&data.validation, "validation")?) };
@@ -139,11 +185,36 @@ impl FairTask {
         let (groups, classes) = (data.train.group_names.clone(), data.train.class_names.clone());
         let mut warnings = data.warnings;
         if !data.preprocessing.by_label() {
-            let missing = unjudged(&data.test.labels, &data.test.groups, classes.len());
+            let (labels, of) = repeated(&data.test.groups, &data.test.labels);
+            let missing = unjudged(&labels, &of, classes.len());
             warnings.extend(remark(&missing, &groups, &classes));
         }
         let preprocessing = Some(data.preprocessing);
-        Self::new(config, FairData { train, test, validation, groups, classes, preprocessing, warnings })
+        let (seed, fold) = (id.seed, id.fold.map_or(0, |fold| fold.0));
+        let split = Some(SplitRecord { seed, fold, train: data.train.len(), test: data.test.len() });
+        let all = FairData { train, test, validation, groups, classes, preprocessing, warnings };
+        Ok(Self { split, ..Self::new(config, all)? })
+    }
+
+    /// The data of another seed, where seeds have splits of their own; nothing if it is the data at hand.
+    pub fn of_seed(&self, seed: u64) -> Result<Option<Arc<Self>>> {
+        let Some(source) = &self.source else { return Ok(None) };
+        let columns = source.config.columns.clone().unwrap_or_default();
+        let (id, first) =
+            (columns.split_of(source.config.seed, seed), columns.split_of(source.config.seed, source.config.seed));
+        if id == first { Ok(None) } else { source.task(id).map(Some) }
+    }
+
+    /// Groups with fewer test rows than this decide nothing, unless that leaves no group to decide.
+    fn leave_out_small(&mut self, least: usize) {
+        let Some(test) = &self.test else { return };
+        let sizes = test.groups().sizes();
+        let few: Vec<usize> = (0..sizes.len()).filter(|g| sizes[*g] < least).collect();
+        if few.len() < sizes.len() {
+            self.unjudged = few;
+        } else {
+            self.warnings.push(format!("no group has {least} test rows: all groups decide, by numbers that vary much"));
+        }
     }
 
     /// Builds the model for data in memory.
@@ -152,7 +223,14 @@ impl FairTask {
         warnings.extend(validation.as_ref().and_then(|part| few(part, &groups)));
         let outputs = if config.outputs == 0 { classes.len() } else { config.outputs };
         let model = model_file::open(&config.model, train.input(), outputs)?;
+        warnings.extend(model_file::note(&model));
         train.check(&model)?;
+        let one_sided = match config.equalise {
+            Equalise::Fpr | Equalise::Fnr => {
+                Some(Arc::new(equalise::one_sided(&train, config.equalise, &groups, &classes)?))
+            }
+            _ => None,
+        };
         let start = match &config.init {
             Some(path) => Some(Weights::load_for(&model, path)?.parameters),
             None => None,
@@ -167,6 +245,11 @@ impl FairTask {
             classes,
             preprocessing,
             warnings,
+            unjudged: Vec::new(),
+            split: None,
+            source: None,
+            one_sided,
+            alone: Mutex::default(),
             start,
             biases,
         })

@@ -10,8 +10,10 @@ use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
 
 use super::config::FairConfig;
+use super::equalise;
 use super::fairness::fairness;
-use super::results::{Fairness, GroupScore, RunResult};
+use super::results::{Fairness, GroupScore, RunResult, average, worst};
+use super::row_hits::RowHits;
 use super::task::FairTask;
 use crate::document::FAIR_RUN;
 use crate::error::{At, Result, error};
@@ -94,13 +96,14 @@ fn train(
     control: &Control,
 ) -> Result<Option<Finished<Measurement, RunResult>>> {
     let terms = config.terms(spec.lambda);
-    let game = GroupGame::new(&task.model, task.train.clone(), config.batching(spec.seed), threads)?;
+    let Some(game) = equalise::game(task, config, spec, threads, control)? else { return Ok(None) };
+    let start = Point::new(&task.start(spec.seed), &spec.method.start(game.groups()));
+    let ignores = spec.method.ignores_groups(game.groups());
     let mut game = spec.method.game(game, &terms)?;
     let method = Train::new(&game, spec.method.reply(&terms), &config.recipe()?)?;
-    let start = Point::new(&task.start(spec.seed), &spec.method.start(&task.sizes()));
     let training = Training::new(&mut game, &start, Box::new(method)).at(|| "the start")?;
     let judge = Engine::new(&task.model, threads)?;
-    let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec };
+    let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec, ignores };
     Run::open(training, trainable, pace, control)?.go(control)
 }
 
@@ -113,12 +116,25 @@ struct FairTraining<'a> {
     task: &'a FairTask,
     config: &'a FairConfig,
     spec: &'a Spec,
+    /// The training has one loss for all samples.
+    ignores: bool,
 }
 
 impl FairTraining<'_> {
-    /// Group losses on all training data. Measuring has just computed them, except for `cvar`, which ignores groups.
+    /// The weight of each group: of a method that ignores them, its share of the samples, or nothing for `cvar`.
+    fn weights(&self, last: &Measurement) -> Vec<f64> {
+        let groups = self.task.train.groups();
+        let share = |n: usize| n as f64 / groups.samples() as f64;
+        match self.spec.method {
+            FairMethod::Cvar => vec![f64::NAN; groups.len()],
+            _ if self.ignores => groups.sizes().into_iter().map(share).collect(),
+            _ => last.weights[..groups.len()].to_vec(),
+        }
+    }
+
+    /// Group losses on all training data. Measuring has just computed them, unless the method ignores groups.
     fn train_losses(&mut self, training: &Training<'_, GroupGame>) -> Result<Vec<f64>> {
-        if self.spec.method != FairMethod::Cvar {
+        if !self.ignores {
             return Ok(training.game().group_losses().to_vec());
         }
         self.judge.set_weights(&training.point().x)?;
@@ -127,12 +143,15 @@ impl FairTraining<'_> {
     }
 }
 
-impl Trainable for FairTraining<'_> {
-    type Game = GroupGame;
-    type Outcome = RunResult;
+impl Trainable<GroupGame> for FairTraining<'_> {
+    type Output = RunResult;
 
     fn name(&self) -> String {
         self.spec.folder()
+    }
+
+    fn refresh(&mut self, x: &mut [f32], samples: usize) -> Result<()> {
+        Ok(self.judge.set_population_of(&self.task.train, samples, x)?)
     }
 
     /// Value and certificate on all training data, and correct predictions on the test part.
@@ -161,7 +180,14 @@ impl Trainable for FairTraining<'_> {
     }
 
     fn loss_names(&self) -> Vec<String> {
-        if self.spec.method == FairMethod::Cvar { vec!["tail".into()] } else { self.task.groups.clone() }
+        match self.spec.method {
+            FairMethod::Cvar => vec!["tail".into()],
+            _ if self.ignores => vec!["all".into()],
+            method => {
+                let all = self.task.one_sided.is_some() && method.chooses_weights();
+                self.task.groups.iter().cloned().chain(all.then(|| "all".to_owned())).collect()
+            }
+        }
     }
 
     fn figures(&self, line: &Measurement) -> String {
@@ -185,24 +211,33 @@ impl Trainable for FairTraining<'_> {
     ) -> Result<(Weights, RunResult)> {
         self.judge.set_weights(&training.point().x)?;
         let part = self.task.test.as_ref();
-        let (test, fair) = part.map(|part| judge(&self.judge, part, &mut self.outcome)).transpose()?.unzip();
+        let unjudged = &self.task.unjudged;
+        let judged = part.map(|part| judge(&self.judge, part, unjudged, &mut self.outcome)).transpose()?;
         // Groups by label have different predictions by intent.
         let apart = self.task.preprocessing.as_ref().is_some_and(|p| !p.by_label());
         let result = RunResult {
             method: self.spec.method.name().into(),
             lambda: self.spec.lambda,
             seed: self.spec.seed,
-            test: test.unwrap_or_else(|| vec![GroupScore::NONE; self.task.groups.len()]),
-            train_losses: last.losses.clone(),
-            weights: last.weights.clone(),
+            test: match &judged {
+                Some(judged) => judged.groups.clone(),
+                None => vec![GroupScore::NONE; self.task.groups.len()],
+            },
+            // With errors of one kind, the mean loss has an entry of its own after the groups.
+            train_losses: last.losses[..self.task.groups.len()].to_vec(),
+            weights: self.weights(last),
             x_gap: last.x_gap,
             y_gap: last.y_gap,
             value: last.value,
             variation: end.curve.variation(),
             steps: training.steps(),
             seconds: end.seconds,
-            fairness: fair.filter(|_| apart),
+            fairness: judged.as_ref().map(|judged| judged.fairness).filter(|_| apart),
             confusion: part.map(|part| confusion(part, &self.outcome.predictions)).unwrap_or_default(),
+            all: judged.as_ref().and_then(|judged| judged.all),
+            unjudged: unjudged.clone(),
+            split: self.task.split,
+            rows: judged.map(|judged| judged.rows),
         };
         Ok((self.task.weights(&training.point().x, self.config.scale)?, result))
     }
@@ -221,20 +256,63 @@ fn confusion(data: &Dataset, predictions: &[u16]) -> Vec<Vec<[usize; 3]>> {
     (0..data.groups().len()).map(group).collect()
 }
 
-/// Accuracy and loss of each group, and fairness measures.
-pub fn judge(engine: &Engine, data: &Dataset, outcome: &mut Outcome) -> Result<(Vec<GroupScore>, Fairness)> {
-    let batch = data.all();
-    engine.pass(&batch, Loss::CrossEntropy, Ask::Values, outcome)?;
-    let mut scores = Vec::new();
-    let (mut labels, mut groups) = (Vec::new(), Vec::new());
+/// The evaluation of a network on a part of the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// The score of each group.
+    pub groups: Vec<GroupScore>,
+    /// The score of all samples, where it is not the sum over the groups.
+    pub all: Option<GroupScore>,
+    /// Fairness measures of the judged groups.
+    pub fairness: Fairness,
+    /// The outcome of every sample.
+    pub rows: RowHits,
+}
+
+impl Judged {
+    /// The smallest accuracy of a group that is judged.
+    pub fn worst(&self, unjudged: &[usize]) -> f64 {
+        worst(&self.groups, unjudged)
+    }
+
+    /// The accuracy on all samples together.
+    pub fn average(&self) -> f64 {
+        self.all.map_or_else(|| average(&self.groups), |all| all.accuracy())
+    }
+}
+
+/// Accuracy and loss of each group, fairness measures of all groups but the unjudged ones, and the outcome of every sample.
+pub fn judge(engine: &Engine, data: &Dataset, unjudged: &[usize], outcome: &mut Outcome) -> Result<Judged> {
+    let once = [data.len()];
+    let partition = data.groups().is_partition();
+    let all = if partition {
+        None
+    } else {
+        engine.pass(&data.each_once(&once), Loss::CrossEntropy, Ask::Values, outcome)?;
+        Some(GroupScore { correct: outcome.group_correct[0], total: data.len(), loss: outcome.group_losses[0] })
+    };
+    let mut hits: Vec<bool> = vec![false; data.len()];
+    if !partition {
+        hits.iter_mut().zip(&outcome.predictions).zip(data.labels()).for_each(|((hit, p), label)| *hit = p == label);
+    }
+    engine.pass(&data.all(), Loss::CrossEntropy, Ask::Values, outcome)?;
+    let mut groups = Vec::new();
+    let (mut predictions, mut labels, mut group_of) = (Vec::new(), Vec::new(), Vec::new());
+    let mut start = 0;
     for g in 0..data.groups().len() {
         let rows = data.groups().rows(g);
-        labels.extend(rows.iter().map(|&r| data.labels()[r as usize]));
-        groups.extend(rows.iter().map(|_| g as u16));
+        let own = &outcome.predictions[start..start + rows.len()];
+        start += rows.len();
+        rows.iter().zip(own).for_each(|(&r, p)| hits[r as usize] = *p == data.labels()[r as usize]);
+        if !unjudged.contains(&g) {
+            predictions.extend_from_slice(own);
+            labels.extend(rows.iter().map(|&r| data.labels()[r as usize]));
+            group_of.extend(rows.iter().map(|_| g as u16));
+        }
         // An empty group has no loss.
         let loss = if rows.is_empty() { f64::NAN } else { outcome.group_losses[g] };
-        scores.push(GroupScore { correct: outcome.group_correct[g], total: rows.len(), loss });
+        groups.push(GroupScore { correct: outcome.group_correct[g], total: rows.len(), loss });
     }
-    let fair = fairness(&outcome.predictions, &labels, &groups, engine.model().outputs());
-    Ok((scores, fair))
+    let fairness = fairness(&predictions, &labels, &group_of, engine.model().outputs());
+    Ok(Judged { groups, all, fairness, rows: RowHits::new(data.groups(), &hits) })
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use standoff_nn::Samples;
-use standoff_nn::data::{Preprocessing, SampleValues, Sheet};
+use standoff_nn::data::{Groups, Preprocessing, SampleValues, Sheet};
 
 use super::predictor::{Inputs, Predictor};
 use crate::data::find::{Found, Source, find};
@@ -23,8 +23,8 @@ pub struct UnlabelledData {
     pub places: Vec<usize>,
     /// The class of each sample; empty where the data has none.
     pub labels: Vec<u16>,
-    /// The group of each sample; empty where the data has none.
-    pub groups: Vec<u16>,
+    /// The groups of the samples; none where the data has none.
+    pub groups: Groups,
     /// The groups by number.
     pub group_names: Vec<String>,
     /// True if the groups are not the classes, so that fairness can be measured.
@@ -45,7 +45,7 @@ impl UnlabelledData {
                 refuse!(Data, "the model is for tables, {} holds images", files::name(&found.folder))
             }
             (Inputs::Images { .. }, Source::Table(path)) => {
-                refuse!(Data, "the model is for images, {} is not a folder of IDX files", files::name(&path))
+                refuse!(Data, "the model is for images, {} is not a folder of images", files::name(&path))
             }
         }
     }
@@ -80,9 +80,9 @@ impl UnlabelledData {
     fn images(scale: f32, classes: &[String], found: &Found, predictor: &Predictor) -> Result<Self> {
         let set = found.load(None)?.test;
         let input = predictor.model().input();
-        if (input.channels, input.height, input.width) != (1, set.rows, set.cols) && input.size() != set.pixels() {
+        if input.size() != set.pixels() {
             let folder = files::name(&found.folder);
-            refuse!(Data, "the images of {folder} are {} x {}, the model takes {input}", set.rows, set.cols);
+            refuse!(Data, "the images of {folder} are {}, the model takes {input}", set.size());
         }
         let class = |label: &u8| classes.iter().position(|name| *name == found.class_name(*label));
         let known: Vec<Option<u16>> = set.labels.iter().map(|label| class(label).map(|c| c as u16)).collect();
@@ -100,7 +100,7 @@ impl UnlabelledData {
             values: SampleValues::Bytes { data: places.iter().flat_map(|i| set.image(*i)).copied().collect(), scale },
             key: "image",
             places,
-            groups: labels.clone(),
+            groups: if judged { Groups::new(&labels, classes.len())? } else { Groups::overlapping(&[], 0)? },
             labels,
             group_names: classes.to_vec(),
             apart: false,

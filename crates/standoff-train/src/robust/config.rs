@@ -10,13 +10,10 @@ pub use standoff_nn::robust::RobustMethod;
 use standoff_nn::robust::{Objective, Options, Start, Targets, TrainingAttack};
 use standoff_nn::{Ramp, StepKind};
 
-use super::task::RobustTask;
-use super::train;
 use crate::error::{Result, refuse};
+use crate::experiments;
 use crate::named::named;
 use crate::training::experiment::Description;
-use crate::training::folder::{self, FolderKind};
-use crate::training::manifest::DataRecord;
 use crate::training::options::{BatchOrder, Optimizer};
 
 /// The direction of a step of the attack.
@@ -58,9 +55,12 @@ pub struct RobustConfig {
     pub data: String,
     /// Train on the first images only; 0 for all.
     pub limit: usize,
+    /// Hold out this many of the training images, the last ones; all measurements are on them, none on test images. 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub validation: usize,
     /// A preset or a model file.
     pub model: String,
-    /// The initial biases: `zero`, `fair` or `robust`.
+    /// The initial biases: `zero`, `fair`, `robust` or `interval`.
     pub biases: String,
     /// A file with initial weights.
     pub init: Option<PathBuf>,
@@ -86,12 +86,24 @@ pub struct RobustConfig {
     pub lambda: f64,
     /// The weight of the divergence in `trades`.
     pub beta: f64,
-    /// The final weight of the clean loss in `ibp`, 0 to 1.
+    /// The final weight of the clean loss in `ibp` and `crown-ibp`, 0 to 1.
     pub kappa: f64,
+    /// The share of the margins by backward relaxation in `crown-ibp`, 0 to 1: before eps grows, and at its full size. From 1 to 0 if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crown: Option<(f64, f64)>,
+    /// The slope of `ramp` below 0 and above its caps before eps grows, in `ibp` and `crown-ibp`; it falls to 0 while eps grows.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub slope: f64,
+    /// Training images over which the caps of `ramp` are set to the mean activation before the first step; 0 to keep the caps.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub mean_caps: usize,
     /// Epochs before eps grows.
     pub warmup: f64,
     /// Epochs in which eps grows.
     pub ramp: f64,
+    /// The eps that it grows from: above 0 where the run continues a training (`init`) whose eps was that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ramp_from: f64,
     /// The optimiser.
     pub optimizer: Optimizer,
     /// The momentum of `sgd`.
@@ -120,6 +132,7 @@ impl Default for RobustConfig {
             title: String::new(),
             data: "mnist".into(),
             limit: 0,
+            validation: 0,
             model: "lenet".into(),
             biases: "robust".into(),
             init: None,
@@ -135,8 +148,12 @@ impl Default for RobustConfig {
             lambda: 0.0,
             beta: 1.0,
             kappa: 0.5,
+            crown: None,
+            slope: 0.0,
+            mean_caps: 0,
             warmup: 0.0,
             ramp: 2.0,
+            ramp_from: 0.0,
             optimizer: Optimizer::Adam,
             momentum: 0.0,
             schedule: vec![(4.0, 1e-3), (2.0, 1e-4)],
@@ -151,64 +168,36 @@ impl Default for RobustConfig {
     }
 }
 
-macro_rules! experiment {
-    ($name:literal) => {
-        (
-            concat!("experiments/robust-", $name, ".toml"),
-            include_str!(concat!("../../../../experiments/robust-", $name, ".toml")),
-        )
-    };
-}
-
-impl Description for RobustConfig {
-    type Task = RobustTask;
-    const KIND: FolderKind = folder::ROBUST;
-
-    fn check(&self) -> Result<()> {
-        Self::check(self)
-    }
-
-    fn load(&self) -> Result<RobustTask> {
-        RobustTask::load(self)
-    }
-
-    fn check_task(&self, task: &RobustTask) -> Result<()> {
-        train::check(task, self)
-    }
-
-    fn record(&self, task: &RobustTask) -> DataRecord {
-        task.record(self)
-    }
-
-    fn paths(&mut self) -> (&mut String, &mut String, &mut Option<PathBuf>) {
-        (&mut self.data, &mut self.model, &mut self.init)
-    }
+/// For serde, which passes a reference: files without the setting stay as they were.
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl RobustConfig {
     /// The default experiment of `standoff robust`.
     pub fn quick() -> Result<Self> {
-        let (name, text) = experiment!("quick");
-        Self::parse(text, name)
+        Self::parse(experiments::ROBUST_QUICK.text, &experiments::ROBUST_QUICK.path())
     }
 
     /// The experiment of a method.
     pub fn of(method: RobustMethod) -> Result<Self> {
-        let (name, text) = match method {
-            RobustMethod::Paper => experiment!("paper"),
-            RobustMethod::Madry => experiment!("madry-035"),
-            RobustMethod::Trades => experiment!("trades-040"),
-            RobustMethod::Ibp => experiment!("ibp"),
-            RobustMethod::Natural => experiment!("natural"),
+        let file = match method {
+            RobustMethod::Paper => experiments::ROBUST_PAPER,
+            RobustMethod::Madry => experiments::ROBUST_MADRY_035,
+            RobustMethod::Trades => experiments::ROBUST_TRADES_040,
+            RobustMethod::Ibp => experiments::ROBUST_IBP,
+            RobustMethod::CrownIbp => experiments::ROBUST_CROWN_IBP,
+            RobustMethod::Natural => experiments::ROBUST_NATURAL,
         };
-        Self::parse(text, name)
+        Self::parse(file.text, &file.path())
     }
 
     /// Refuses settings that cannot be run.
     pub fn check(&self) -> Result<()> {
-        let every = self.measure_every;
-        if !(every > 0.0 && every.is_finite()) {
-            refuse!(Setting, "measure_every is {every}: want a positive number");
+        for (name, value) in [("measure_every", self.measure_every), ("epochs", self.epochs())] {
+            if !(value > 0.0 && value.is_finite()) {
+                refuse!(Setting, "{name} is {value}: want a positive number");
+            }
         }
         let eps = self.eps;
         if !(0.0..=1.0).contains(&eps) {
@@ -217,8 +206,7 @@ impl RobustConfig {
                 "eps is {eps}: want a number from 0 to 1 (pixels are from 0 to 1; write 8/255 for levels of 255)"
             );
         }
-        let natural = self.method == RobustMethod::Natural || self.method == RobustMethod::Ibp;
-        if self.steps == 0 && !natural {
+        if self.steps == 0 && self.method.attacks() {
             refuse!(Setting, "an attack of 0 steps attacks nothing; that is the method natural");
         }
         if self.lambda != 0.0 && self.method != RobustMethod::Paper {
@@ -229,9 +217,8 @@ impl RobustConfig {
                 refuse!(Setting, "{name} is {value}: want zero or a positive number");
             }
         }
-        let epochs = self.epochs();
-        if !(epochs > 0.0 && epochs.is_finite()) {
-            refuse!(Setting, "epochs is {epochs}: want a positive number");
+        if !(0.0..=eps).contains(&self.ramp_from) {
+            refuse!(Setting, "ramp_from is {}: want a number from 0 to eps, which is {eps}", self.ramp_from);
         }
         if self.schedule.iter().any(|stage| !(stage.0 > 0.0 && stage.0.is_finite())) {
             refuse!(Setting, "a stage of the schedule has no epochs; want a positive number");
@@ -285,7 +272,7 @@ impl RobustConfig {
         self.schedule = rates.iter().map(|&rate| (each, rate)).collect();
     }
 
-    /// The options of the game of a method with attacks, on `n` images; nothing for `ibp`.
+    /// The options of the game of a method with attacks, on `n` images; nothing for `ibp` and `crown-ibp`.
     pub fn options(&self, n: usize) -> Result<Option<Options>> {
         let eps = self.eps as f32;
         let (objective, attack) = match self.method {
@@ -293,7 +280,7 @@ impl RobustConfig {
             RobustMethod::Madry => (Objective::Madry, TrainingAttack::madry(eps, self.steps)),
             RobustMethod::Trades => (Objective::Trades { beta: self.beta }, TrainingAttack::trades(eps, self.steps)),
             RobustMethod::Natural => (Objective::Natural, TrainingAttack::published(eps)),
-            RobustMethod::Ibp => return Ok(None),
+            RobustMethod::Ibp | RobustMethod::CrownIbp => return Ok(None),
         };
         let start = match (self.method, self.warm_steps) {
             (RobustMethod::Paper, steps) if steps > 0 => Start::Warm { steps },
@@ -309,15 +296,20 @@ impl RobustConfig {
         Ok(Some(Options { objective, attack, batching: self.batching(), seed: self.seed }))
     }
 
-    /// The options of the game of `ibp`, on `n` images.
+    /// The options of the game of `ibp` and `crown-ibp`, on `n` images.
     pub fn interval(&self, n: usize) -> IntervalOptions {
         let image = IntervalOptions::image(self.eps as f32, self.ramp_of(n), self.batching());
-        IntervalOptions { kappa: self.kappa, ..image }
+        let crown = if self.method == RobustMethod::CrownIbp { self.crown.unwrap_or((1.0, 0.0)) } else { image.crown };
+        IntervalOptions { kappa: self.kappa, slope: self.slope as f32, crown, ..image }
     }
 
     fn ramp_of(&self, n: usize) -> Ramp {
         let steps = |epochs: f64| if epochs > 0.0 { self.steps_in(epochs, n) } else { 0 };
-        Ramp { start: steps(self.warmup), steps: steps(self.ramp) }
+        Ramp {
+            start: steps(self.warmup),
+            steps: steps(self.ramp),
+            from: self.ramp_from / self.eps.max(f64::MIN_POSITIVE),
+        }
     }
 
     fn batching(&self) -> Batching {
@@ -359,10 +351,21 @@ mod tests {
     }
 
     #[test]
+    fn a_ramp_from_above_zero_is_a_share_of_eps_for_attacks_and_intervals() {
+        let config = RobustConfig { method: RobustMethod::Madry, eps: 0.4, ramp_from: 0.1, ..RobustConfig::default() };
+        let attack = config.options(1280).unwrap().unwrap().attack;
+        let interval = config.interval(1280).ramp;
+        assert_eq!((attack.ramp.at(0), attack.ramp.at(10), attack.ramp.at(20)), (0.25, 0.625, 1.0));
+        assert_eq!(interval, attack.ramp);
+        for from in [0.5, -0.1, f64::NAN] {
+            let refused = RobustConfig { ramp_from: from, ..config.clone() }.check().unwrap_err().to_string();
+            assert!(refused.contains("want a number from 0 to eps, which is 0.4"), "{refused}");
+        }
+    }
+
+    #[test]
     fn every_method_has_an_experiment_that_can_be_run() {
-        for method in
-            [RobustMethod::Paper, RobustMethod::Madry, RobustMethod::Trades, RobustMethod::Ibp, RobustMethod::Natural]
-        {
+        for method in RobustMethod::ALL {
             let config = RobustConfig::of(method).expect("an experiment");
             assert_eq!(config.method, method);
             config.check().expect("it can be run");

@@ -164,12 +164,15 @@ impl<P: Probe> RobustTraining<'_, P> {
     }
 }
 
-impl<P: Probe> Trainable for RobustTraining<'_, P> {
-    type Game = P;
-    type Outcome = RobustResult;
+impl<P: Probe> Trainable<P> for RobustTraining<'_, P> {
+    type Output = RobustResult;
 
     fn name(&self) -> String {
         format!("{} at eps {}", self.config.method.name(), short(self.config.eps))
+    }
+
+    fn refresh(&mut self, x: &mut [f32], samples: usize) -> Result<()> {
+        Ok(self.judge.set_population_of(&self.task.train, samples, x)?)
     }
 
     fn measure(&mut self, training: &mut Training<'_, P>, seconds: f64) -> Result<Measurement> {

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use standoff_nn::engine::communicator;
+
 use super::observe::RunProgress;
+use crate::error::Result;
 
 /// The default time between checkpoints.
 pub const PAUSE: Duration = Duration::from_secs(10);
@@ -45,6 +48,11 @@ impl Control {
     /// True if runs should save and stop, because of the flag or the deadline.
     pub fn ends(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The same on every rank, if one of them should stop.
+    pub(crate) fn all_end(&self) -> Result<bool> {
+        Ok(communicator::any(self.ends())?)
     }
 
     /// Adds a run, which is reported until its gauge is dropped.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use standoff_nn::engine::communicator;
 
 use super::folder::{self, CONFIG, FolderKind};
 use super::lock::RunLock;
@@ -16,8 +17,8 @@ use crate::files;
 /// The description of trainings: [`FairConfig`](crate::fair::config::FairConfig) and
 /// [`RobustConfig`](crate::robust::config::RobustConfig).
 pub trait Description: Serialize + DeserializeOwned + Default + Clone + PartialEq {
-    /// The data and the model.
-    type Task;
+    /// The data and the model, as loaded.
+    type Output;
 
     /// The kind of its run folders.
     const KIND: FolderKind;
@@ -26,13 +27,13 @@ pub trait Description: Serialize + DeserializeOwned + Default + Clone + PartialE
     fn check(&self) -> Result<()>;
 
     /// Reads the data and builds the model.
-    fn load(&self) -> Result<Self::Task>;
+    fn load(&self) -> Result<Self::Output>;
 
     /// Refuses settings that do not fit the data.
-    fn check_task(&self, task: &Self::Task) -> Result<()>;
+    fn check_task(&self, task: &Self::Output) -> Result<()>;
 
     /// The digests of everything that the training reads.
-    fn record(&self, task: &Self::Task) -> DataRecord;
+    fn record(&self, task: &Self::Output) -> DataRecord;
 
     /// The settings that may be paths: data, model, initial weights.
     fn paths(&mut self) -> (&mut String, &mut String, &mut Option<PathBuf>);
@@ -66,23 +67,43 @@ pub struct Experiment<C: Description> {
     /// The description.
     pub config: C,
     /// The data and the model.
-    pub task: C::Task,
+    pub task: C::Output,
     /// The run folder.
     pub out: PathBuf,
     /// Threads; 0 for all.
     pub threads: usize,
     /// Messages for the user.
     pub notes: Vec<String>,
-    _lock: RunLock,
+    /// Held by the process that writes the folder.
+    _lock: Option<RunLock>,
 }
 
 impl<C: Description> Experiment<C> {
     /// Begins a run in a new folder: the one named, which must be empty or may be overwritten by `force`, or else a numbered one.
-    pub fn begin(config: C, task: C::Task, named: Option<&Path>, force: bool) -> Result<Self> {
+    pub fn begin(config: C, task: C::Output, named: Option<&Path>, force: bool) -> Result<Self> {
         config.check_task(&task)?;
         let (out, lock) = folder::new(named, C::KIND, force)?;
         write(&out, &config, config.record(&task))?;
-        Ok(Self { config, task, out, threads: 0, notes: Vec::new(), _lock: lock })
+        Ok(Self { config, task, out, threads: 0, notes: Vec::new(), _lock: Some(lock) })
+    }
+
+    /// The experiment of rank 0, which alone has a folder, on every rank. Data that differs is refused.
+    pub fn shared(own: Option<Self>) -> Result<Self> {
+        let text = own.as_ref().map_or(Ok(String::new()), |own| own.config.to_toml())?;
+        let text = communicator::text_of_first(&text)?;
+        let experiment = match own {
+            Some(own) => own,
+            None => {
+                let config = C::parse(&text, "rank 0")?;
+                let task = config.load()?;
+                Self { config, task, out: PathBuf::new(), threads: 0, notes: Vec::new(), _lock: None }
+            }
+        };
+        let record = serde_json::to_string(&experiment.config.record(&experiment.task).parts)?;
+        if let Some(rank) = communicator::gather_text(&record)?.iter().position(|other| *other != record) {
+            refuse!(Data, "the data of rank {rank} is not that of this rank; every host needs the same files");
+        }
+        Ok(experiment)
     }
 
     /// Continues the run in a folder with the data that its configuration names.
@@ -159,7 +180,7 @@ impl<C: Description> Claim<C> {
     }
 
     /// The same with data in memory.
-    pub fn with(self, task: C::Task) -> Result<Experiment<C>> {
+    pub fn with(self, task: C::Output) -> Result<Experiment<C>> {
         let Self { config, folder, lock, manifest, is_extended } = self;
         config.check_task(&task)?;
         let record = config.record(&task);
@@ -184,7 +205,7 @@ impl<C: Description> Claim<C> {
         if manifest.is_none() || is_extended {
             write(&folder, &config, record)?;
         }
-        Ok(Experiment { config, task, out: folder, threads: 0, notes, _lock: lock })
+        Ok(Experiment { config, task, out: folder, threads: 0, notes, _lock: Some(lock) })
     }
 }
 

@@ -12,6 +12,11 @@ use crate::files;
 /// The configuration of a run. A folder that has it can be resumed.
 pub const CONFIG: &str = "config.toml";
 
+/// The record of a finished shard. It is removed first.
+pub const SHARD: &str = "shard.json";
+/// The images of a shard of an attack.
+pub const ATTACKED: &str = "attacked.json";
+
 /// A kind of run folder: the names of new ones, and the file that marks one.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderKind {
@@ -111,7 +116,9 @@ fn clear(folder: &Path, kind: FolderKind) -> Result<()> {
 
 /// Removes the files of a run. The mark is removed last, so that an interrupted removal can be repeated.
 fn wipe(folder: &Path, mark: &str) -> Result<()> {
-    const FILES: [&str; 13] = [
+    const FILES: [&str; 15] = [
+        SHARD,
+        ATTACKED,
         CONFIG,
         manifest::FILE,
         machine::FILE,
@@ -132,7 +139,7 @@ fn wipe(folder: &Path, mark: &str) -> Result<()> {
     let own = |name: &str| FILES.contains(&name) || BEGINNINGS.iter().any(|own| name.starts_with(own));
     let mut found: Vec<PathBuf> = entries.filter(|e| own(&e.file_name().to_string_lossy())).map(|e| e.path()).collect();
     found.retain(|path| path.is_file());
-    found.sort_by_key(|path| path.ends_with(mark));
+    found.sort_by_key(|path| (path.ends_with(mark), !path.ends_with(SHARD)));
     for path in found {
         fs::remove_file(&path)
             .map_err(|e| error!(Folder, "cannot remove {}: {}", files::name(&path), files::plain(&e)))?;

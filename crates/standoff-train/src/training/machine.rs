@@ -10,8 +10,8 @@ use crate::files;
 /// The name of the file.
 pub const FILE: &str = "machine.toml";
 
-/// Writes the file.
-pub fn save(folder: &Path) -> Result<()> {
+/// Version, machine and instruction set, by name.
+pub fn describe() -> Result<toml::Table> {
     let isa = Isa::named(&std::env::var("STANDOFF_ISA").unwrap_or_default())?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut table = toml::Table::new();
@@ -24,7 +24,12 @@ pub fn save(folder: &Path) -> Result<()> {
     ];
     table.extend(texts.map(|(key, text)| (key.to_owned(), toml::Value::String(text))));
     table.insert("threads".to_owned(), toml::Value::Integer(i64::try_from(threads).unwrap_or(i64::MAX)));
-    let text = toml::to_string(&table).map_err(|e| error!(File, "{FILE} cannot be written: {e}"))?;
+    Ok(table)
+}
+
+/// Writes the file.
+pub fn save(folder: &Path) -> Result<()> {
+    let text = toml::to_string(&describe()?).map_err(|e| error!(File, "{FILE} cannot be written: {e}"))?;
     files::write(&folder.join(FILE), &text)
 }
 
@@ -46,7 +51,7 @@ mod tests {
         let text = std::fs::read_to_string(folder.path().join(FILE)).expect("read");
         let table: toml::Table = text.parse().expect("TOML");
         assert_eq!(table["standoff"].as_str(), Some(env!("CARGO_PKG_VERSION")));
-        assert!(["avx2", "portable"].contains(&table["instructions"].as_str().expect("a name")), "{text}");
+        assert!(["avx512", "avx2", "portable"].contains(&table["instructions"].as_str().expect("a name")), "{text}");
         assert!(table["threads"].as_integer().is_some_and(|n| n > 0), "{text}");
     }
 }

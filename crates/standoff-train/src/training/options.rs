@@ -28,11 +28,16 @@ named! { Optimizer:
 impl Optimizer {
     /// The optimiser with its schedule: stages of so many steps at a rate. With `anew` its state is reset at every stage.
     pub fn recipe(self, momentum: f64, stages: &[(u64, f64)], anew: bool) -> Result<Recipe> {
+        self.decayed((momentum, 0.0), stages, anew)
+    }
+
+    /// The same with momentum and weight decay: an L2 penalty `decay/2 |x|^2` on all parameters. Gradient descent has none.
+    pub fn decayed(self, (momentum, decay): (f64, f64), stages: &[(u64, f64)], anew: bool) -> Result<Recipe> {
         let schedule = Schedule::new(stages).at(|| "the schedule")?;
         let recipe = match self {
             Self::Gd => Recipe::descent(schedule),
-            Self::Sgd => Recipe::sgd(SgdOptions { momentum, ..SgdOptions::default() }, schedule),
-            Self::Adam => Recipe::adam(AdamOptions::default(), schedule),
+            Self::Sgd => Recipe::sgd(SgdOptions { momentum, weight_decay: decay, ..SgdOptions::default() }, schedule),
+            Self::Adam => Recipe::adam(AdamOptions { weight_decay: decay, ..AdamOptions::default() }, schedule),
         };
         Ok(if anew { recipe.anew() } else { recipe })
     }

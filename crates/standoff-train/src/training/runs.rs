@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use standoff_nn::engine::communicator::world;
+
 use super::Control;
 use super::control::held;
 use super::observe::{Observer, Progress};
@@ -34,7 +36,9 @@ pub fn run_all<T: Send>(
 ) -> Result<Option<Vec<T>>> {
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if load.threads == 0 { all() } else { load.threads };
-    let (at_once, each) = if load.runs >= threads { (threads, 1) } else { (1, threads) };
+    // Ranks share every run, so they make one at a time.
+    let several = world().ranks() > 1;
+    let (at_once, each) = if load.runs >= threads && !several { (threads, 1) } else { (1, threads) };
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<Option<T>>)>> = Mutex::new(Vec::new());
     let working = AtomicUsize::new(at_once);
@@ -49,7 +53,7 @@ pub fn run_all<T: Send>(
                     control.stop.store(true, Ordering::Relaxed);
                 }
                 held(&done).push((i, result));
-                if control.ends() {
+                if control.all_end().unwrap_or(true) {
                     break;
                 }
             }

@@ -1,0 +1,83 @@
+//! The game of a training by what it makes equal: losses, regrets, errors, or errors of one kind.
+
+use std::sync::{Arc, PoisonError};
+
+use standoff::methods::{Reply, Train};
+use standoff::{Point, Training};
+use standoff_nn::data::{Dataset, Groups};
+use standoff_nn::fair::GroupGame;
+
+use super::config::{Equalise, FairConfig};
+use super::task::FairTask;
+use super::train::Spec;
+use crate::error::{At, Result, error, refuse};
+use crate::training::Control;
+
+/// The game of a run before its method changes it. `None` when interrupted.
+pub(super) fn game(
+    task: &FairTask,
+    config: &FairConfig,
+    spec: &Spec,
+    threads: usize,
+    control: &Control,
+) -> Result<Option<GroupGame>> {
+    let new = |data: Arc<Dataset>| GroupGame::new(&task.model, data, config.batching(spec.seed), threads);
+    Ok(match config.equalise {
+        _ if !spec.method.chooses_weights() => Some(new(task.train.clone())?),
+        Equalise::Loss => Some(new(task.train.clone())?),
+        Equalise::Error => Some(new(task.train.clone())?.of_errors()),
+        Equalise::Fpr | Equalise::Fnr => Some(new(task.one_sided.clone().unwrap_or_else(|| task.train.clone()))?),
+        Equalise::Excess => match alone(task, config, threads, control)? {
+            Some(best) => Some(new(task.train.clone())?.minus(best)?),
+            None => None,
+        },
+    })
+}
+
+/// The loss that each group has when it is trained alone, by the schedule of the experiment from the weights of its first seed. It is
+/// computed once for a split. `None` when interrupted.
+fn alone(task: &FairTask, config: &FairConfig, threads: usize, control: &Control) -> Result<Option<Vec<f64>>> {
+    let mut kept = task.alone.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(best) = kept.as_ref() {
+        return Ok(Some(best.clone()));
+    }
+    let groups = task.train.groups().len();
+    let mut best = Vec::with_capacity(groups);
+    for g in 0..groups {
+        let game = GroupGame::new(&task.model, task.train.clone(), config.batching(config.seed), threads)?;
+        let mut game = game.at_corners();
+        let method = Train::new(&game, Reply::Held, &config.recipe()?)?;
+        let corner: Vec<f32> = (0..groups).map(|other| f32::from(u8::from(other == g))).collect();
+        let start = Point::new(&task.start(config.seed), &corner);
+        let mut training = Training::new(&mut game, &start, Box::new(method)).at(|| "the start")?;
+        for _ in 0..config.steps() {
+            if control.all_end()? {
+                return Ok(None);
+            }
+            training.step().map_err(|reason| error!(EndedEarly, "training a group alone ended early: {reason:?}"))?;
+        }
+        training.measure(0.0).map_err(|reason| error!(EndedEarly, "training a group alone ended early: {reason:?}"))?;
+        best.push(training.game().group_losses()[g]);
+    }
+    *kept = Some(best.clone());
+    Ok(Some(best))
+}
+
+/// The training data in other groups: of each group the rows that can have the error, and one more group of all rows. The mean loss
+/// is so a corner of the simplex too, and answers a classifier that avoids the error at the cost of everything else.
+pub(super) fn one_sided(train: &Dataset, equalise: Equalise, groups: &[String], classes: &[String]) -> Result<Dataset> {
+    let positive = classes.len().saturating_sub(1) as u16;
+    if classes.len() != 2 {
+        let n = classes.len();
+        refuse!(Setting, "--equalise fpr and fnr need two classes, the second is the positive one; the data has {n}");
+    }
+    let wanted = |row: &u32| (train.labels()[*row as usize] == positive) == (equalise == Equalise::Fnr);
+    let own = |g: usize| train.groups().rows(g).iter().copied().filter(wanted).collect();
+    let mut members: Vec<Vec<u32>> = (0..train.groups().len()).map(own).collect();
+    if let Some(empty) = members.iter().position(Vec::is_empty) {
+        let class = &classes[usize::from(equalise == Equalise::Fnr)];
+        refuse!(Data, "group {} has no training row of class {class}: it cannot have this error", groups[empty]);
+    }
+    members.push((0..train.len() as u32).collect());
+    Ok(train.clone().in_groups(Groups::overlapping(&members, train.len())?)?)
+}
