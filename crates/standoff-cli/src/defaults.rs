@@ -1,5 +1,6 @@
 //! The defaults of `fair` and `robust` in their help, read from the experiments that run without flags.
 
+use crate::commands::fair::table_defaults;
 use clap::Command;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::robust::config::RobustConfig;
@@ -8,21 +9,34 @@ use standoff_train::training::Description as _;
 /// The command line with a default behind every flag that has one.
 pub(crate) fn shown_in(command: Command) -> Command {
     let fair = FairConfig::quick().and_then(|config| config.to_toml());
+    let table = table_defaults().to_toml();
     let robust = RobustConfig::quick().and_then(|config| config.to_toml());
-    [("fair", fair), ("robust", robust)].into_iter().fold(command, |command, (name, text)| {
-        match text.ok().and_then(|text| text.parse::<toml::Table>().ok()) {
-            Some(defaults) => command.mut_subcommand(name, |command| described(command, &defaults)),
-            None => command,
-        }
+    let parsed = |text: Option<String>| text.and_then(|text| text.parse::<toml::Table>().ok()).unwrap_or_default();
+    let (fair, table, robust) = (parsed(fair.ok()), parsed(table.ok()), parsed(robust.ok()));
+    command.mut_subcommands(|command| match command.get_name() {
+        "fair" => with_negative_numbers(described(command, &fair, Some(&table))),
+        "robust" => with_negative_numbers(described(command, &robust, None)),
+        _ => with_negative_numbers(command),
     })
 }
 
-fn described(command: Command, defaults: &toml::Table) -> Command {
+/// `--eps -1` is a number out of range, and not an unknown flag.
+fn with_negative_numbers(command: Command) -> Command {
+    command
+        .mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg })
+        .mut_subcommands(with_negative_numbers)
+}
+
+/// Tables have defaults of their own where they differ.
+fn described(command: Command, defaults: &toml::Table, table: Option<&toml::Table>) -> Command {
     command.mut_args(|arg| {
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        let default = value(arg.get_id().as_str(), defaults);
+        let name = arg.get_id().as_str();
+        let default = value(name, defaults);
+        let of_table = table.and_then(|table| value(name, table)).filter(|own| default.as_ref() != Some(own));
+        let also = of_table.map(|own| format!("; for a table {own}")).unwrap_or_default();
         match default.filter(|_| !help.contains("[default") && arg.get_default_values().is_empty()) {
-            Some(text) => arg.help(format!("{help} [default: {text}]")),
+            Some(text) => arg.help(format!("{help} [default: {text}{also}]")),
             None => arg,
         }
     })
@@ -73,9 +87,14 @@ mod tests {
                 .join(" ")
         };
         let fair = help(&mut command, "fair");
-        for text in
-            ["[default: fair-cnn]", "[default: 0.001,0.0002]", "[default: 1600]", "[default: 3]", "[default: 600]"]
-        {
+        for text in [
+            "[default: fair-cnn; for a table logistic]",
+            "[default: normal,minmax,minmax-reg; for a table normal,reweight,minmax,minmax-reg]",
+            "[default: 0.001,0.0002; for a table 0.03,0.003]",
+            "[default: 1600; for a table 800]",
+            "[default: 3]",
+            "[default: 600; for a table 0]",
+        ] {
             assert!(fair.contains(text), "no {text} in {fair}");
         }
         let robust = help(&mut command, "robust");

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use crate::Exit;
-use crate::present::screen::safe;
+use standoff_present::style::safe;
 
 /// From now on a panic is reported in the command's own words.
 pub(crate) fn install() {

@@ -4,15 +4,11 @@
 //! verified, 2 on an error, and 130, 143 or 129 when interrupted.
 
 mod data;
-mod fair;
-mod layout;
 mod parse;
 
-mod point;
-mod proof_file;
-mod source;
-
-mod attack;
+mod attack_files;
+mod attack_progress;
+mod charts;
 mod commands;
 mod constants;
 mod defaults;
@@ -21,27 +17,25 @@ mod exit;
 mod extra;
 mod guard;
 mod interrupt;
-
-mod present;
-mod race;
-mod rates;
-mod report;
-mod report_page;
+mod pool;
+mod progress;
 mod reproduce;
-mod robust_table;
-mod trace;
+mod resume;
+mod screen;
 mod verdict;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
+use standoff_cluster::ranks::{Membership, follows};
 use standoff_train::files;
 
 pub use exit::Exit;
 
 use commands::Command;
-use present::screen::Screen;
+use screen::Screen;
 
 const ABOUT: &str = "Solve min-max games to a certificate";
 
@@ -84,16 +78,35 @@ impl Cli {
 
 /// Runs the command and never panics: a bug becomes a message and exit code 2.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(exit_code(args))
+}
+
+/// As [`main`], with the exit code as a number, for callers from other languages.
+pub fn exit_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     guard::install();
-    guard::run(|| run(&args)).into()
+    let ranks = match Membership::join() {
+        Ok(ranks) => ranks,
+        Err(error) => {
+            Screen::new(false, false).error(&anyhow::Error::msg(error));
+            return Exit::Error.code();
+        }
+    };
+    let code = guard::run(|| run(&args)).code();
+    ranks.leave(code);
+    code
 }
 
 /// Parses the arguments and runs the command they name.
 pub fn run(args: &[OsString]) -> Exit {
+    commands::merge::remember(args);
     let renamed = deprecated::rename(args, deprecated::RENAMED);
     let mut definition = Cli::definition();
     let matches = definition.try_get_matches_from_mut(&renamed.arguments);
+    if let Some(text) = matches.as_ref().ok().and_then(|matches| resume::refusal(&definition, matches)) {
+        Screen::new(false, false).error(&anyhow::Error::msg(text));
+        return Exit::Error;
+    }
     let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed.map_err(|error| error.format(&mut definition)) {
         Ok(cli) => cli,
@@ -109,11 +122,15 @@ pub fn run(args: &[OsString]) -> Exit {
             return if message.use_stderr() { Exit::Error } else { Exit::Done };
         }
     };
-    let mut screen = Screen::new(cli.quiet, cli.verbose);
+    let mut screen = Screen::new(cli.quiet || follows(), cli.verbose);
     renamed.warnings.iter().for_each(|warning| screen.warn(warning));
     match cli.command.run(&mut screen) {
         Ok(exit) => exit,
         Err(error) => {
+            if follows() {
+                // Most errors are of all ranks: the first one names them and ends all.
+                std::thread::sleep(Duration::from_secs(2));
+            }
             screen.error(&error);
             Exit::Error
         }

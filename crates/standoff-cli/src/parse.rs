@@ -24,6 +24,12 @@ pub(crate) fn number(text: &str) -> Result<f64, String> {
     if v.is_finite() { Ok(v) } else { Err(format!("{text} is not a finite number")) }
 }
 
+/// Two numbers with a comma between them.
+pub(crate) fn pair(text: &str) -> Result<(f64, f64), String> {
+    let (first, second) = text.split_once(',').ok_or_else(|| format!("`{text}` is not two numbers such as 1,0"))?;
+    Ok((number(first)?, number(second)?))
+}
+
 /// A number above 0.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let v = number(text)?;

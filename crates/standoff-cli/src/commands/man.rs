@@ -6,7 +6,8 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use standoff::error::nearest;
 
-use crate::present::screen::Screen;
+use super::man_markdown;
+use crate::screen::Screen;
 use crate::{Cli, Exit};
 
 /// The arguments of `standoff man`.
@@ -19,6 +20,9 @@ Examples:
 pub(crate) struct ManArgs {
     /// The page of one command; the overview without
     command: Option<String>,
+    /// All commands with their flags and defaults as one Markdown page, for the documentation
+    #[arg(long, hide = true, conflicts_with = "command")]
+    markdown: bool,
 }
 
 pub(crate) fn run(args: &ManArgs, screen: &mut Screen) -> Result<Exit> {
@@ -27,6 +31,10 @@ pub(crate) fn run(args: &ManArgs, screen: &mut Screen) -> Result<Exit> {
         whole.build();
         whole
     };
+    if args.markdown {
+        screen.result(&man_markdown::page(&whole))?;
+        return Ok(Exit::Done);
+    }
     let page = match &args.command {
         None => whole,
         Some(name) => page_of(&whole, name)?,

@@ -5,8 +5,8 @@ use clap::Args;
 use standoff::methods::{METHODS, MethodInfo};
 
 use crate::Exit;
-use crate::present::screen::Screen;
-use crate::present::table::Table;
+use crate::screen::Screen;
+use standoff_present::table::Table;
 
 /// The arguments of `standoff methods`.
 #[derive(Debug, Args)]

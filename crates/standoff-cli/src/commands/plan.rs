@@ -2,22 +2,14 @@
 
 use anyhow::{Result, bail};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use serde_json::{Value, json};
-use standoff::plan::{OuterStep, Plan, Statement, algorithm1, algorithm2};
-use standoff::{CONSTANTS, ConstantInfo, Constants, Error, Goal};
+use standoff::noise_plan::noise_plans;
+use standoff::plan::{OuterStep, Statement, algorithm1, algorithm2};
+use standoff::{CONSTANTS, ConstantInfo, Constants, Goal};
+use standoff_present::game::{NoiseRows, PlanRow, PlanRows};
 
-use super::noise_rows::NoiseRows;
-use crate::present::number::{duration, short};
-use crate::present::screen::{Screen, WARN, paint};
-use crate::present::table::{Table, wrapped};
-use crate::source::GameSource;
+use crate::screen::Screen;
 use crate::{Exit, constants, parse};
-use standoff_train::document;
-
-/// A fast gradient: what a budget is timed with.
-const SECONDS_PER_GRADIENT: f64 = 1e-6;
-/// A warning is printed above this time.
-const ABSURD_SECONDS: f64 = 86400.0;
+use standoff_train::game_file::source::GameSource;
 
 /// The arguments of `standoff plan`.
 #[derive(Debug, Args)]
@@ -98,18 +90,9 @@ impl FromArgMatches for ConstantArgs {
 pub(crate) fn run(args: &PlanArgs, screen: &mut Screen) -> Result<Exit> {
     let constants = args.gather(screen)?;
     let goal = Goal { eps: args.eps, radius: args.radius };
-    let rows: Vec<PlanRow> = plans(&constants, goal);
-    let noise = args.noise.map(|sigma| NoiseRows::new(&constants, goal, sigma)).transpose()?;
-    let text = if args.json {
-        let mut all = as_json(&constants, goal, &rows);
-        if let Some(noise) = &noise {
-            all["noise"] = noise.json();
-        }
-        format!("{all}\n")
-    } else {
-        human(&constants, goal, &rows, screen.width())
-            + &noise.map_or(String::new(), |noise| noise.human(screen.width()))
-    };
+    let noise = args.noise.map(|sigma| noisy(&constants, goal, sigma)).transpose()?;
+    let plans = PlanRows { constants, goal, rows: rows(&constants, goal), noise };
+    let text = if args.json { format!("{}\n", plans.json()) } else { plans.terminal(screen.width()) };
     screen.result(&text)?;
     Ok(Exit::Done)
 }
@@ -142,112 +125,17 @@ impl PlanArgs {
     }
 }
 
-/// A schedule, or what it lacks.
-struct PlanRow {
-    algorithm: &'static str,
-    statement: Statement,
-    plan: Result<Plan, String>,
+/// The schedules of both algorithms, for every statement.
+fn rows(c: &Constants, goal: Goal) -> Vec<PlanRow> {
+    let first =
+        Statement::ALL.map(|statement| PlanRow { algorithm: "1", statement, plan: algorithm1(c, goal, statement) });
+    let steps = [("2 projected", OuterStep::Projected), ("2 Frank-Wolfe", OuterStep::FrankWolfe)];
+    let second = steps.into_iter().flat_map(|(algorithm, outer)| {
+        Statement::ALL.map(|statement| PlanRow { algorithm, statement, plan: algorithm2(c, goal, statement, outer) })
+    });
+    first.into_iter().chain(second).collect()
 }
 
-fn plans(c: &Constants, goal: Goal) -> Vec<PlanRow> {
-    let mut rows = Vec::new();
-    for statement in Statement::ALL {
-        rows.push(("1", statement, algorithm1(c, goal, statement)));
-    }
-    for (name, outer) in [("2 projected", OuterStep::Projected), ("2 Frank-Wolfe", OuterStep::FrankWolfe)] {
-        for statement in Statement::ALL {
-            rows.push((name, statement, algorithm2(c, goal, statement, outer)));
-        }
-    }
-    rows.into_iter()
-        .map(|(algorithm, statement, plan)| PlanRow { algorithm, statement, plan: plan.map_err(lack) })
-        .collect()
-}
-
-pub(crate) fn lack(error: Error) -> String {
-    match error {
-        Error::MissingConstant { constant, .. } => format!("needs {}", constant.replace('_', "-")),
-        other => other.to_string(),
-    }
-}
-
-impl PlanRow {
-    /// Of gradients at a microsecond each.
-    fn seconds(&self) -> f64 {
-        self.plan.as_ref().map_or(0.0, |p| (p.grad_x() + p.grad_y()) * SECONDS_PER_GRADIENT)
-    }
-
-    fn json(&self) -> Value {
-        let mut object = json!({ "algorithm": self.algorithm, "statement": self.statement.name() });
-        match &self.plan {
-            Err(lack) => object["problem"] = json!(lack),
-            Ok(p) => {
-                for (key, value) in [
-                    ("T", p.outer),
-                    ("K", p.inner),
-                    ("N", p.restart),
-                    ("lambda", p.lambda),
-                    ("step_x", p.step_x),
-                    ("step_y", p.step_y),
-                    ("grad_x", p.grad_x()),
-                    ("grad_y", p.grad_y()),
-                    ("seconds_at_1us", self.seconds()),
-                ] {
-                    object[key] = json!(value);
-                }
-            }
-        }
-        object
-    }
-}
-
-fn as_json(c: &Constants, goal: Goal, rows: &[PlanRow]) -> Value {
-    document::PLAN.stamp(json!({
-        "eps": goal.eps,
-        "radius": goal.radius,
-        "constants": constants::to_json(c),
-        "plans": rows.iter().map(PlanRow::json).collect::<Vec<_>>(),
-    }))
-}
-
-fn human(c: &Constants, goal: Goal, rows: &[PlanRow], width: usize) -> String {
-    let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
-    let caption = format!("worst case to reach eps = {} for steps up to {}", short(goal.eps), short(goal.radius));
-    let heads = ["T", "K", "N", "lambda", "step x", "step y", "grad x", "grad y", "at 1 us each"];
-    let (mut table, mut missing) = (Table::new(&caption, "algorithm", heads), String::new());
-    for row in rows {
-        let name = format!("{} {}", row.algorithm, row.statement.name());
-        match &row.plan {
-            Err(lack) => missing += &format!("{name}: {lack}\n"),
-            Ok(p) if !p.step_y.is_finite() => {
-                missing += &format!("{name}: impossible: the step of y is 1/L22, and L22 = 0\n");
-            }
-            Ok(p) => {
-                let numbers = [p.outer, p.inner, p.restart, p.lambda, p.step_x, p.step_y, p.grad_x(), p.grad_y()];
-                table.row(name, numbers.map(compact).into_iter().chain([duration(row.seconds())]));
-            }
-        }
-    }
-    let table = if table.is_empty() { format!("{caption}\n") } else { table.terminal(width) };
-    format!("constants, {source}\n{}\n{table}{missing}{}", constants::table(c, width), remark(rows, width))
-}
-
-/// Four digits fit the columns.
-pub(crate) fn compact(v: f64) -> String {
-    if v.fract() == 0.0 && v.abs() < 1e7 { short(v) } else { crate::present::number::lower(v) }
-}
-
-/// A warning if a bound is more than a day.
-fn remark(rows: &[PlanRow], width: usize) -> String {
-    let planned = rows.iter().filter(|r| r.plan.is_ok()).map(PlanRow::seconds);
-    let longest = planned.fold(0.0, f64::max);
-    if longest <= ABSURD_SECONDS {
-        return String::new();
-    }
-    let text = format!(
-        "absurd budget: up to {} at one microsecond per gradient. These are worst cases, not predictions: `standoff solve` (method \
-         auto) stops when the certificate proves eps, usually after far fewer gradients.",
-        duration(longest)
-    );
-    format!("\n{}\n", paint(WARN, &wrapped(&text, width)))
+fn noisy(c: &Constants, goal: Goal, sigma: f64) -> Result<NoiseRows> {
+    Ok(NoiseRows { sigma, rows: noise_plans(c, goal, sigma)?.into() })
 }

@@ -6,10 +6,10 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 
 use crate::Exit;
-use crate::fair::accuracy_table;
 use crate::files;
-use crate::present::number::plural;
-use crate::present::screen::Screen;
+use crate::screen::Screen;
+use standoff_present::fair::accuracy_table;
+use standoff_present::number::plural;
 use standoff_train::data::places::SearchFolders;
 use standoff_train::fair::evaluation::Evaluation;
 use standoff_train::fair::prediction_table::PredictionTable;
@@ -32,7 +32,7 @@ pub(crate) struct PredictArgs {
     #[arg(value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath)]
     model: PathBuf,
 
-    /// A CSV file with the columns of the training data; for models of images a dataset or a folder with IDX files
+    /// A CSV file with the columns of the training data; for models of images a dataset, a folder of images, or an .npz file
     #[arg(short, long, value_name = "FILE.csv|NAME|FOLDER", value_hint = ValueHint::AnyPath)]
     data: String,
 

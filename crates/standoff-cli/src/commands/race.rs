@@ -6,16 +6,20 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use clap::Args;
-use standoff::race::{Rules, Trial, select, summarise};
+use standoff::race::{BenchmarkGame, Rules, Trial, select, summarise};
 use standoff::zoo;
+use standoff_cluster::{Pieces, Shard, Shards};
 
-use crate::present::number;
-use crate::present::screen::Screen;
-use crate::present::table::Table;
-use crate::race::result::RaceResult;
-use crate::race::{file, page, pool, table};
+use super::merge;
+use crate::pool;
+use crate::screen::Screen;
 use crate::{Exit, files, interrupt, parse};
+use standoff_present::number;
+use standoff_present::race::result::RaceResult;
+use standoff_present::race::{page, table};
+use standoff_present::table::Table;
 use standoff_train::document;
+use standoff_train::game_file::source;
 
 /// The arguments of `standoff race`.
 #[derive(Debug, Args)]
@@ -77,6 +81,23 @@ pub(crate) struct RaceArgs {
     /// Write a page with a chart and a table for each game
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+
+    /// Keep race.json, race.csv and race.html in a folder
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["csv", "json", "html"])]
+    out: Option<PathBuf>,
+
+    /// Run part I of N of the trials; `standoff merge` puts the N parts together
+    #[arg(long, value_name = "I/N", requires = "out")]
+    shard: Option<Shard>,
+}
+
+/// The files of a folder.
+const FILES: [&str; 3] = ["race.json", "race.csv", "race.html"];
+
+/// A game file as a benchmark; `None` for a name without an extension.
+fn file(name: &str) -> Result<Option<BenchmarkGame>> {
+    let path = Path::new(name);
+    path.extension().map(|_| Ok(BenchmarkGame::formula(name, source::formula(path)?))).transpose()
 }
 
 pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
@@ -100,14 +121,60 @@ pub(crate) fn run(args: &RaceArgs, screen: &mut Screen) -> Result<Exit> {
         seed: args.seed,
         interrupt: Some(flag.clone()),
     };
-    let trials: Vec<Trial<'_>> =
-        benchmarks.iter().flat_map(|benchmark| methods.iter().map(move |method| Trial { benchmark, method })).collect();
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder)?;
+    }
     let name = |trial: &Trial<'_>| format!("{} on {}", trial.method.name, trial.benchmark.name);
+    let mut pieces = Pieces::of(args.shard);
+    let trials: Vec<Trial<'_>> = benchmarks
+        .iter()
+        .flat_map(|benchmark| methods.iter().map(move |method| Trial { benchmark, method }))
+        .filter(|trial| pieces.owns(&name(trial)))
+        .collect();
     let threads = (usize::try_from(args.threads)?, &*screen);
     let results = pool::map(&trials, threads, name, |trial| trial.run(&rules))?;
     let summary = summarise(&results);
-    args.show(&RaceResult::new(&rules, results, summary), screen)?;
-    Ok(if flag.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Done })
+    let race = RaceResult::new(&rules, results, summary);
+    let interrupted = flag.load(Ordering::SeqCst);
+    if let (Some(shard), Some(folder), false) = (args.shard, &args.out, interrupted) {
+        files::write(&folder.join(FILES[0]), &json(&race)?)?;
+        return merge::finished((shard, "race"), (folder, pieces.own()), screen, |record| {
+            let own = args.games.iter().map(Path::new).filter(|path| path.is_file());
+            own.into_iter().try_for_each(|path| {
+                record.digest(&files::name(path), files::text(path, "a game")?.as_bytes());
+                Ok(())
+            })
+        });
+    }
+    args.show(&race, screen)?;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
+}
+
+/// The race of all shards.
+pub(crate) fn merge(args: &RaceArgs, shards: &Shards, screen: &mut Screen) -> Result<Exit> {
+    if let Some(folder) = &args.out {
+        shards.folder(folder)?;
+    }
+    let trials = shards.interleave(&|folder| {
+        Ok(serde_json::from_str::<RaceResult>(&files::text(&folder.join(FILES[0]), "a race")?)?.into_trials())
+    })?;
+    let rules = Rules {
+        eps: select::accuracies(&args.eps)?,
+        max_gradients: args.max_grads,
+        noise: args.noise,
+        seed: args.seed,
+        interrupt: None,
+    };
+    args.show(&RaceResult::merged(&rules, trials), screen)?;
+    Ok(Exit::Done)
+}
+
+/// The race as one JSON object.
+fn json(race: &RaceResult) -> Result<String> {
+    let mut json = document::RACE.stamp(serde_json::to_value(race)?);
+    // The name of version 0.1; it goes in version 0.3.
+    document::keep_old_name(&mut json, "trials", "lanes");
+    Ok(format!("{json}\n"))
 }
 
 impl RaceArgs {
@@ -119,16 +186,18 @@ impl RaceArgs {
         if let Some(path) = &self.html {
             files::write(path, &page::whole(race, &self.command()))?;
         }
-        let mut json = document::RACE.stamp(serde_json::to_value(race)?);
-        // The name of version 0.1; it goes in version 0.3.
-        document::keep_old_name(&mut json, "trials", "lanes");
-        let json = format!("{json}\n");
+        let json = json(race)?;
+        if let Some(folder) = &self.out {
+            for (name, text) in FILES.iter().zip([&json, &race.csv()?, &page::whole(race, &self.command())]) {
+                files::write(&folder.join(name), text)?;
+            }
+        }
         match self.json.as_deref() {
             Some(path) if path == Path::new("-") => return screen.result(&json),
             Some(path) => files::write(path, &json)?,
             None => {}
         }
-        screen.result(&table::render(race, screen))
+        screen.result(&table::render(race, screen.view()))
     }
 
     /// The command line that repeats this race.

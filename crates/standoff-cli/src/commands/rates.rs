@@ -8,10 +8,10 @@ use clap::Args;
 use standoff::race::rates::{RateTrial, measure};
 use standoff::race::{Rules, select};
 
-use crate::present::screen::Screen;
-use crate::race::pool;
-use crate::rates::{sheet, table};
+use crate::pool;
+use crate::screen::Screen;
 use crate::{Exit, files, interrupt, parse};
+use standoff_present::rates::{sheet, table};
 
 /// The arguments of `standoff rates`.
 #[derive(Debug, Args)]

@@ -7,9 +7,8 @@ use clap::{Args, ValueHint};
 
 use crate::Exit;
 use crate::files;
-use crate::present::number::plural;
-use crate::present::screen::Screen;
-use crate::report_page;
+use crate::screen::Screen;
+use standoff_present::number::plural;
 
 const AFTER: &str = "\
 The page is one file that loads nothing else: it can be sent, archived and printed. Several runs are
@@ -38,7 +37,7 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs, screen: &mut Screen) -> Result<Exit> {
-    let page = report_page::make(&args.runs, args.title.as_deref())?;
+    let page = standoff_present::report::make(&args.runs, args.title.as_deref())?;
     files::replace(&args.out, page.html.as_bytes())?;
     page.notes.iter().for_each(|note| screen.warn(note));
     let runs = plural(args.runs.len() as u64, "run");

@@ -1,14 +1,18 @@
 //! `standoff reproduce`: the paper's tables and its figure, one command.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
+use standoff_cluster::Pieces;
 
-use crate::present::screen::{NAME, Screen, paint};
+use super::merge::ShardFlag;
 use crate::reproduce::{self, ITEMS, ReproduceRequest, chosen};
+use crate::screen::Screen;
 use crate::{Exit, interrupt, parse};
+use standoff_present::style::{NAME, paint};
 
 const AFTER: &str = "\
 Finished runs are not repeated: after the budget or Ctrl-C, the same command continues, and more
@@ -48,6 +52,9 @@ pub(crate) struct ReproduceArgs {
     #[arg(short, long, value_name = "DIR", default_value = "reproduced", value_hint = ValueHint::DirPath)]
     out: PathBuf,
 
+    #[command(flatten)]
+    shard: ShardFlag,
+
     /// Threads [default: all]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -78,6 +85,8 @@ pub(crate) fn run(args: &ReproduceArgs, screen: &mut Screen) -> Result<Exit> {
         out: args.out.clone(),
         threads: args.threads,
         json: args.json,
+        shard: args.shard.shard,
+        pieces: RefCell::new(Pieces::of(args.shard.shard)),
     };
     reproduce::run(&request, &interrupt::flag()?, screen)
 }

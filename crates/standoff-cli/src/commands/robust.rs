@@ -1,7 +1,8 @@
 //! `standoff robust`: networks that keep their predictions under small changes of the input.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use standoff_cluster::ranks;
 use standoff_train::document;
 use standoff_train::robust::config::{AttackStep, RobustConfig, RobustMethod};
 use standoff_train::robust::task::RobustTask;
@@ -11,10 +12,10 @@ use super::training::{RunFlags, TrainingFlags, interrupted, override_settings};
 use crate::Exit;
 use crate::files;
 use crate::parse;
-use crate::present::number::{count, short};
-use crate::present::progress::RunBars;
-use crate::present::screen::Screen;
-use crate::robust_table;
+use crate::progress::RunBars;
+use crate::screen::Screen;
+use standoff_present::number::{count, short};
+use standoff_present::robust;
 
 const AFTER: &str = "\
 Without arguments it runs experiments/robust-quick.toml on MNIST.
@@ -44,13 +45,17 @@ pub(crate) struct RobustArgs {
 #[derive(Debug, Args)]
 #[group(id = "experiment", multiple = true)]
 struct RobustFlags {
-    /// A dataset (mnist, fashion) or a folder of IDX files
+    /// A dataset (mnist, fashion, cifar10), a folder of images, or an .npz file
     #[arg(long, value_name = "NAME|FOLDER")]
     data: Option<String>,
 
     /// Train on the first N images only
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+
+    /// Hold out the last N training images and measure on them; the test images are not used
+    #[arg(long, value_name = "N")]
+    validation: Option<usize>,
 
     /// lenet, fair-cnn, logistic, mlp, or a model file
     #[arg(long, value_name = "NAME|FILE.toml")]
@@ -61,7 +66,7 @@ struct RobustFlags {
     method: Option<RobustMethod>,
 
     /// The largest change of a pixel, from 0 to 1, for example 8/255
-    #[arg(long, value_name = "EPS", value_parser = parse::number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPS", value_parser = parse::number)]
     eps: Option<f64>,
 
     /// Steps of the attack
@@ -93,27 +98,35 @@ struct RobustFlags {
     screen_after: Option<usize>,
 
     /// The regulariser of the weights of the targets in `paper`
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    #[arg(long, value_name = "L")]
     lambda: Option<f64>,
 
     /// The weight of the divergence in `trades`
-    #[arg(long, value_name = "B", allow_negative_numbers = true)]
+    #[arg(long, value_name = "B")]
     beta: Option<f64>,
 
-    /// Final weight of the clean loss in `ibp`, 0 to 1
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    /// Final weight of the clean loss in `ibp` and `crown-ibp`, 0 to 1
+    #[arg(long, value_name = "SHARE")]
     kappa: Option<f64>,
 
+    /// Share of the margins by backward relaxation in `crown-ibp`, before eps grows and at its full size [default: 1,0]
+    #[arg(long, value_name = "FROM,TO", value_parser = parse::pair)]
+    crown: Option<(f64, f64)>,
+
     /// Epochs before eps grows
-    #[arg(long, value_name = "EPOCHS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPOCHS")]
     warmup: Option<f64>,
 
     /// Epochs in which eps grows
-    #[arg(long, value_name = "EPOCHS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPOCHS")]
     ramp: Option<f64>,
 
+    /// The eps that it grows from, for a run that continues another with --init [default: 0]
+    #[arg(long, value_name = "EPS", value_parser = parse::number)]
+    ramp_from: Option<f64>,
+
     /// Passes over the data; stages keep their shares
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse::positive)]
     epochs: Option<f64>,
 
     /// Images per step
@@ -138,10 +151,13 @@ pub(crate) fn run(args: &RobustArgs, screen: &mut Screen) -> Result<Exit> {
     let Some(result) = experiment.train(&args.run.control()?, &mut RunBars::new(screen))? else {
         return Ok(interrupted("robust", out, screen));
     };
+    if ranks::follows() {
+        return Ok(Exit::Done);
+    }
     let text = if args.run.json {
         serde_json::to_string_pretty(&document::ROBUST.stamp(serde_json::to_value(&result)?))? + "\n"
     } else {
-        robust_table::render(&result, &config.title, screen)
+        robust::render(&result, &config.title, screen.view())
     };
     screen.result(&text)?;
     let model = out.join("model.safetensors");
@@ -168,16 +184,13 @@ impl RobustArgs {
             (None, None) => RobustConfig::quick()?,
         };
         let file = c.clone();
-        override_settings!(c, own; data, limit, model, method, eps, steps, step_size, step_kind, warm_steps, targets, probe,
-            screen_after, lambda, beta, kappa, warmup, ramp, batch, seed, measure_every);
+        override_settings!(c, own; data, limit, validation, model, method, eps, steps, step_size, step_kind, warm_steps, targets, probe,
+            screen_after, lambda, beta, kappa, crown, warmup, ramp, ramp_from, batch, seed, measure_every);
         override_settings!(c, shared; init, optimizer, momentum, order);
         if let Some(rates) = &shared.lr {
             c.rates(rates);
         }
         if let Some(epochs) = own.epochs {
-            if !(epochs > 0.0 && epochs.is_finite()) {
-                bail!("--epochs {epochs}: want a positive number");
-            }
             c.stretch(epochs);
         }
         let what = |c: &RobustConfig| (c.data.clone(), c.method, c.eps, c.model.clone());

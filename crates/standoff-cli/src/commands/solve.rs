@@ -10,15 +10,16 @@ use standoff::curvature::CurvatureSettings;
 use standoff::measures::Assumptions;
 use standoff::methods::{METHODS, Mode, NamedParameters};
 use standoff::{AnyMethod, Constants, Observer, Record, Settings, Solution, StopReason, solve_with};
+use standoff_present::game::{SolvedGame, constants_table};
 
-use crate::extra::Extra;
-use crate::point::PointFile;
-use crate::present::progress::Bars;
-use crate::present::screen::Screen;
-use crate::report::Report;
-use crate::source::{GameSource, Loaded, Use};
-use crate::trace::TraceFile;
-use crate::{Exit, constants, files, interrupt, parse, proof_file};
+use crate::extra::measured;
+use crate::progress::Bars;
+use crate::screen::Screen;
+use crate::{Exit, constants, files, interrupt, parse};
+use standoff_train::game_file::point::PointFile;
+use standoff_train::game_file::proof;
+use standoff_train::game_file::source::{GameSource, Loaded, Use};
+use standoff_train::game_file::trace::TraceFile;
 
 /// Where a method's inner loops stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -144,21 +145,21 @@ pub(crate) fn run(args: &SolveArgs, screen: &mut Screen) -> Result<Exit> {
     if let (Some(path), Some(read)) = (&args.proof_file, &loaded.files) {
         let evidence = standoff::certify::evidence(&mut loaded.game, &solution.point, args.radius);
         solution.certificate = evidence.certificate;
-        proof_file::write(path, read, &solution.point, &evidence)?;
+        proof::write(path, read, &solution.point, &evidence)?;
         screen.note(&format!("proof file: {}", files::name(path)));
     }
     let assumed = Assumptions { constants, mu_x: args.mu_x };
     let look = args.look(&solution);
-    let extra = Extra::new(&mut loaded.game, &solution.point, &solution.certificate, (&assumed, look));
-    let report = Report {
+    let measures = measured(&mut loaded.game, &solution.point, &solution.certificate, (&assumed, look));
+    let report = SolvedGame {
         solution: &solution,
-        extra: &extra,
+        measures: &measures,
         layout: &loaded.layout,
         eps: args.eps,
         method: &args.method,
         warnings: &loaded.warnings,
     };
-    let text = if args.json { format!("{}\n", report.json()) } else { report.human(screen) };
+    let text = if args.json { format!("{}\n", report.json()) } else { report.terminal(screen.view()) };
     screen.result(&text)?;
     watch.finish()?;
     Ok(match solution.reason {
@@ -223,7 +224,7 @@ impl SolveArgs {
         screen.note(&format!("solving {}: {shape}; method {}", self.game, self.method));
         if let Some(c) = constants {
             let source = if c.estimated { "estimated by sampling: not bounds" } else { "as given" };
-            screen.note(&format!("constants, {source}\n{}", constants::table(c, screen.width()).trim_end()));
+            screen.note(&format!("constants, {source}\n{}", constants_table(c, screen.width()).trim_end()));
         }
     }
 
@@ -263,7 +264,7 @@ impl Watch {
     }
 
     fn finish(self) -> Result<()> {
-        self.trace.map_or(Ok(()), TraceFile::finish)
+        Ok(self.trace.map_or(Ok(()), TraceFile::finish)?)
     }
 }
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use standoff_cluster::ranks;
 use standoff_train::training::options::{BatchOrder, Optimizer};
 use standoff_train::training::{Control, Description, Experiment};
 
 use crate::Exit;
 use crate::interrupt;
 use crate::parse;
-use crate::present::screen::Screen;
+use crate::screen::Screen;
 
 /// Settings of every training. For `#[command(flatten)]`.
 #[derive(Debug, Args)]
@@ -58,7 +59,7 @@ pub(crate) struct RunFlags {
     pub(crate) force: bool,
 
     /// Continue an interrupted run, with the settings that it was begun with
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["training", "experiment"])]
+    #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
 
     /// Seconds between checkpoints; 0 for one after every step
@@ -94,16 +95,18 @@ impl RunFlags {
     pub(crate) fn open<C: Description>(
         &self,
         screen: &mut Screen,
-        new: impl FnOnce(&mut Screen) -> Result<(C, C::Task)>,
+        new: impl FnOnce(&mut Screen) -> Result<(C, C::Output)>,
     ) -> Result<Experiment<C>> {
-        let mut experiment = match &self.resume {
-            Some(folder) => Experiment::resume(folder)?,
+        let own = match &self.resume {
+            _ if ranks::follows() => None,
+            Some(folder) => Some(Experiment::resume(folder)?),
             None => {
                 // The data is checked before a folder is made.
                 let (config, task) = new(screen)?;
-                Experiment::begin(config, task, self.out.as_deref(), self.force)?
+                Some(Experiment::begin(config, task, self.out.as_deref(), self.force)?)
             }
         };
+        let mut experiment = Experiment::shared(own)?;
         experiment.threads = self.threads;
         experiment.notes.iter().for_each(|note| screen.note(note));
         Ok(experiment)

@@ -6,13 +6,14 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use standoff::curvature::CurvatureSettings;
 use standoff::measures::Assumptions;
+use standoff_present::game::VerifiedPoint;
 
-use crate::extra::Extra;
-use crate::point::PointFile;
-use crate::present::screen::Screen;
-use crate::source::GameSource;
+use crate::extra::measured;
+use crate::screen::Screen;
 use crate::verdict::FileClaim;
 use crate::{Exit, parse};
+use standoff_train::game_file::point::PointFile;
+use standoff_train::game_file::source::GameSource;
 
 /// The arguments of `standoff verify`.
 #[derive(Debug, Args)]
@@ -69,14 +70,17 @@ pub(crate) fn run(args: &VerifyArgs, screen: &mut Screen) -> Result<Exit> {
     let radius = verdict.certificate.radius;
     let look = CurvatureSettings { gradients: args.curvature, seed: 0, radius };
     let look = (args.curvature > 0).then_some(look);
-    let extra = Extra::new(&mut loaded.game, &point, &verdict.certificate, (&assumed, look));
-    let text = if args.json {
-        let mut all = claim.json(&verdict);
-        extra.write_json(&mut all);
-        format!("{all}\n")
-    } else {
-        claim.human(&verdict, &loaded.layout, (&point, &extra), screen)
+    let measures = measured(&mut loaded.game, &point, &verdict.certificate, (&assumed, look));
+    let verified = VerifiedPoint {
+        claim: &claim.claim,
+        eps_from_file: claim.eps_from_file,
+        radius_from_file: claim.radius_from_file,
+        verdict: &verdict,
+        layout: &loaded.layout,
+        point: &point,
+        measures: &measures,
     };
+    let text = if args.json { format!("{}\n", verified.json()) } else { verified.terminal(screen.view()) };
     screen.result(&text)?;
     Ok(if verdict.verified() { Exit::Done } else { Exit::Unmet })
 }

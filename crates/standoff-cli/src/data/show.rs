@@ -3,15 +3,15 @@
 use anyhow::Result;
 use standoff_nn::data::{Sheet, TableData};
 
-use crate::present::number::{count, plural};
-use crate::present::table::Table;
+use standoff_present::number::{count, plural};
+use standoff_present::table::Table;
 use standoff_train::data::Found;
 
 /// The number of images of each class.
 pub(crate) fn images(found: &Found) -> Result<Table> {
     let data = found.load(None)?;
     let (train, test) = (data.train.counts(), data.test.counts());
-    let caption = format!("{}  {} x {} pixels", found.folder.display(), data.train.rows, data.train.cols);
+    let caption = format!("{}  {}", found.folder.display(), data.train.size());
     let mut table = Table::new(&caption, "class", ["train", "test"]);
     for class in data.train.classes() {
         let name = format!("{class:<5}  {}", found.class_name(class));

@@ -3,14 +3,15 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::items::ExperimentFile;
 use super::{Bench, Made};
-use crate::fair::{self, figure, table};
+use crate::charts;
 use crate::files;
-use crate::present::number::plural;
-use crate::present::progress::RunBars;
-use crate::present::screen::Screen;
+use crate::progress::RunBars;
+use crate::screen::Screen;
 use standoff_nn::fair::FairMethod;
+use standoff_present::fair::{figure, table};
+use standoff_present::number::plural;
+use standoff_train::experiments::ExperimentFile;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::fair::results::{Results, RunResult};
 use standoff_train::fair::train::Spec;
@@ -28,7 +29,8 @@ pub(super) fn make(
         screen.warn(warning);
     }
     let all = experiment.specs();
-    let asked: Vec<Spec> = all.iter().filter(|spec| wanted(bench, figure, spec)).cloned().collect();
+    let own = |spec: &&Spec| bench.owns(&format!("{}/{}", source.name, spec.folder()));
+    let asked: Vec<Spec> = all.iter().filter(|spec| wanted(bench, figure, spec)).filter(own).cloned().collect();
     if !bench.ends() {
         experiment.train(&asked, &bench.control(bench.item.name), &mut RunBars::new(screen))?;
     }
@@ -36,7 +38,7 @@ pub(super) fn make(
     let results = experiment.results(done);
     if !results.runs.is_empty() {
         results.save(&experiment.out)?;
-        fair::draw(&experiment, &all, &results)?;
+        charts::draw(&experiment, &all, &results)?;
     }
     let missing = asked.len() - experiment.finished(&asked)?.len();
     let of = |n: usize| plural(n as u64, "run");
@@ -99,5 +101,5 @@ fn shown(results: &Results, left: Vec<String>, screen: &Screen) -> Made {
     }
     left.iter().for_each(|what| text += &format!("Not finished: {what} are left.\n"));
     let json = json!({ "results": results.json(), "left": left });
-    Made { text: table::render(results, screen), markdown: text, json, left }
+    Made { text: table::render(results, screen.view()), markdown: text, json, left }
 }

@@ -4,6 +4,8 @@ use anyhow::{Result, bail};
 use standoff::error::nearest;
 
 use standoff_nn::fair::FairMethod;
+use standoff_present::paper::{MADRY_035, PAPER_040, PaperNetwork, TRADES_035, TRADES_040};
+use standoff_train::experiments::{self, ExperimentFile};
 
 /// A table or a figure.
 #[derive(Debug)]
@@ -30,30 +32,12 @@ pub(crate) enum Recipe {
     },
 }
 
-/// An experiment file that is part of the program.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ExperimentFile {
-    pub(crate) name: &'static str,
-    pub(crate) text: &'static str,
-}
-
 /// A row of Table 3.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) source: ExperimentFile,
-    /// Its name in the table.
-    pub(crate) label: &'static str,
-    /// The results of the paper in percent: natural; FGSM, then PGD-40, each at every one of [`LEVELS`].
-    pub(crate) paper: [f64; 7],
-}
-
-/// The eps of Table 3.
-pub(crate) const LEVELS: [f64; 3] = [0.2, 0.3, 0.4];
-
-macro_rules! experiment {
-    ($name:literal) => {
-        ExperimentFile { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }
-    };
+    /// Its row in the table.
+    pub(crate) paper: PaperNetwork,
 }
 
 const fn table(name: &'static str, about: &'static str, experiment: ExperimentFile) -> Item {
@@ -62,44 +46,25 @@ const fn table(name: &'static str, about: &'static str, experiment: ExperimentFi
 
 /// Everything, in the order of the paper.
 pub(crate) const ITEMS: [Item; 7] = [
-    table("table1", "fair classification by gradient descent", experiment!("fair-gd")),
-    table("table2", "fair classification by Adam", experiment!("fair-adam")),
-    Item { name: "table3", about: "robust networks under FGSM and PGD", recipe: Recipe::Robust { rows: &TABLE_3 } },
-    table("table4", "fair classification by SGD, batches of 3,000", experiment!("fair-sgd-3000")),
-    table("table5", "fair classification by SGD, batches of 600", experiment!("fair-sgd-600")),
-    table("table6", "fair logistic regression", experiment!("fair-logistic")),
+    table("table1", "fair classification by gradient descent", experiments::FAIR_GD),
+    table("table2", "fair classification by Adam", experiments::FAIR_ADAM),
+    Item { name: "table3", about: "robust networks under FGSM and PGD", recipe: Recipe::Robust { rows: &ROWS } },
+    table("table4", "fair classification by SGD, batches of 3,000", experiments::FAIR_SGD_3000),
+    table("table5", "fair classification by SGD, batches of 600", experiments::FAIR_SGD_600),
+    table("table6", "fair logistic regression", experiments::FAIR_LOGISTIC),
     Item {
         name: "figure1",
         about: "the training loss with and without the regulariser",
-        recipe: Recipe::Fair {
-            experiment: experiment!("fair-gd"),
-            figure: &[FairMethod::Minmax, FairMethod::MinmaxReg],
-        },
+        recipe: Recipe::Fair { experiment: experiments::FAIR_GD, figure: &[FairMethod::Minmax, FairMethod::MinmaxReg] },
     },
 ];
 
 /// Table 3, row by row.
-pub(crate) const TABLE_3: [Row; 4] = [
-    Row {
-        source: experiment!("robust-madry-035"),
-        label: "Madry et al., eps 0.35",
-        paper: [98.58, 96.09, 94.82, 89.84, 94.64, 91.41, 78.67],
-    },
-    Row {
-        source: experiment!("robust-trades-035"),
-        label: "TRADES, eps 0.35",
-        paper: [97.37, 95.47, 94.86, 79.04, 94.41, 92.69, 85.74],
-    },
-    Row {
-        source: experiment!("robust-trades-040"),
-        label: "TRADES, eps 0.40",
-        paper: [97.21, 96.19, 96.17, 96.14, 95.01, 94.36, 94.11],
-    },
-    Row {
-        source: experiment!("robust-paper"),
-        label: "the paper, eps 0.40",
-        paper: [98.20, 97.04, 96.66, 96.23, 96.00, 95.17, 94.22],
-    },
+const ROWS: [Row; 4] = [
+    Row { source: experiments::ROBUST_MADRY_035, paper: MADRY_035 },
+    Row { source: experiments::ROBUST_TRADES_035, paper: TRADES_035 },
+    Row { source: experiments::ROBUST_TRADES_040, paper: TRADES_040 },
+    Row { source: experiments::ROBUST_PAPER, paper: PAPER_040 },
 ];
 
 /// The items of these names, each once; everything without a name or for `all`.
@@ -166,7 +131,7 @@ mod tests {
                             robust::config::RobustConfig::parse(row.source.text, row.source.name).expect("one");
                         config.check().expect("it can be run");
                         assert!(config.title.starts_with("Table 3 of the paper"), "{}", config.title);
-                        assert!(row.label.ends_with(&format!("eps {:.2}", config.eps)), "{}", row.label);
+                        assert!(row.paper.label.ends_with(&format!("eps {:.2}", config.eps)), "{}", row.paper.label);
                     }
                 }
             }

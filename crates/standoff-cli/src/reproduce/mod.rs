@@ -4,19 +4,23 @@ mod fair;
 pub(crate) mod items;
 mod robust;
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::{Map, Value};
+use standoff_cluster::{Pieces, Shard};
 
+use crate::Exit;
+use crate::commands::merge;
 use crate::files;
-use crate::present::screen::Screen;
-use crate::{Exit, report_page};
+use crate::screen::Screen;
 use items::Recipe;
 pub(crate) use items::{ITEMS, Item, chosen};
+use standoff_present::report;
 use standoff_train::document;
 use standoff_train::training::Control;
 
@@ -31,6 +35,9 @@ pub(crate) struct ReproduceRequest {
     pub(crate) out: PathBuf,
     pub(crate) threads: usize,
     pub(crate) json: bool,
+    /// The part of the runs to make.
+    pub(crate) shard: Option<Shard>,
+    pub(crate) pieces: RefCell<Pieces>,
 }
 
 /// A finished or unfinished item.
@@ -64,6 +71,11 @@ impl Bench<'_> {
         self.control("").ends()
     }
 
+    /// True if a run belongs to the shard.
+    fn owns(&self, run: &str) -> bool {
+        self.request.pieces.borrow_mut().owns(run)
+    }
+
     fn folder(&self, name: &str) -> PathBuf {
         self.request.out.join(name)
     }
@@ -79,8 +91,7 @@ impl Bench<'_> {
 
 /// Runs the experiments of the items within the budget; then makes the tables and the report.
 pub(crate) fn run(request: &ReproduceRequest, stop: &Arc<AtomicBool>, screen: &mut Screen) -> Result<Exit> {
-    std::fs::create_dir_all(&request.out)
-        .map_err(|e| anyhow::anyhow!("cannot make the folder {}: {}", files::name(&request.out), files::plain(&e)))?;
+    files::make_folder(&request.out)?;
     let begun = Instant::now();
     let (mut left, mut all) = (Vec::new(), Map::new());
     for (i, item) in request.items.iter().enumerate() {
@@ -95,8 +106,12 @@ pub(crate) fn run(request: &ReproduceRequest, stop: &Arc<AtomicBool>, screen: &m
             Recipe::Fair { experiment, figure } => fair::make(&bench, *experiment, figure, screen)?,
             Recipe::Robust { rows } => robust::make(&bench, rows, screen)?,
         };
-        files::replace(&request.out.join(format!("{}.md", item.name)), made.markdown.as_bytes())?;
-        if request.json {
+        if request.shard.is_none() {
+            files::replace(&request.out.join(format!("{}.md", item.name)), made.markdown.as_bytes())?;
+        }
+        if request.shard.is_some() {
+            // The tables are of all shards.
+        } else if request.json {
             all.insert(item.name.to_owned(), made.json);
         } else {
             let gap = if i == 0 { "" } else { "\n" };
@@ -108,11 +123,27 @@ pub(crate) fn run(request: &ReproduceRequest, stop: &Arc<AtomicBool>, screen: &m
             break;
         }
     }
+    if let Some(shard) = request.shard {
+        return if left.is_empty() { finished(request, shard, screen) } else { Ok(end(&left, stop, screen)) };
+    }
     if request.json {
         screen.result(&format!("{:#}\n", document::REPRODUCE.stamp(Value::Object(all))))?;
     }
     report(request, screen)?;
     Ok(end(&left, stop, screen))
+}
+
+/// Writes the record of a finished shard.
+fn finished(request: &ReproduceRequest, shard: Shard, screen: &mut Screen) -> Result<Exit> {
+    let own = request.pieces.borrow().own();
+    // A network and the attacks on it are one piece.
+    let attacks = |name: &String| ["paper", "standard"].map(|rules| items::attacked(name, rules));
+    let pieces: Vec<String> = own.iter().flat_map(|name| [name.clone()].into_iter().chain(attacks(name))).collect();
+    let pieces: Vec<String> = pieces.into_iter().filter(|piece| request.out.join(piece).is_dir()).collect();
+    merge::finished((shard, "reproduce"), (&request.out, pieces.clone()), screen, |record| {
+        let folders = pieces.iter().flat_map(|piece| Path::new(piece).ancestors()).filter(|f| *f != Path::new(""));
+        folders.into_iter().try_for_each(|folder| record.digest_manifest(&request.out.join(folder)))
+    })
 }
 
 /// The page of everything that is in the folder.
@@ -122,7 +153,7 @@ fn report(request: &ReproduceRequest, screen: &mut Screen) -> Result<()> {
     if folders.is_empty() {
         return Ok(());
     }
-    let page = report_page::make(&folders, Some("The paper's tables, reproduced"))?;
+    let page = report::make(&folders, Some("The paper's tables, reproduced"))?;
     let path = request.out.join("report.html");
     files::replace(&path, page.html.as_bytes())?;
     page.notes.iter().for_each(|note| screen.warn(note));

@@ -12,13 +12,16 @@ use standoff_train::robust::config::RobustConfig;
 use standoff_train::robust::train::RESULT;
 use standoff_train::training::{Claim, Description as _};
 
-use super::items::{LEVELS, Row, attacked};
+use super::items::{Row, attacked};
 use super::{Bench, Made};
-use crate::attack::result::AttackResult;
-use crate::commands::attack::{Outputs, carry_out};
-use crate::present::progress::RunBars;
-use crate::present::screen::{DIM, NAME, Screen, paint};
-use crate::present::table::{Cell, Table, wrapped};
+use crate::attack_files::Outputs;
+use crate::commands::attack::carry_out;
+use crate::progress::RunBars;
+use crate::screen::Screen;
+use standoff_present::attack::result::AttackResult;
+use standoff_present::paper::LEVELS;
+use standoff_present::style::{DIM, NAME, paint};
+use standoff_present::table::{Cell, Table, wrapped};
 
 /// Test images that the standard ensemble attacks; the paper's protocol is quick enough for all.
 const STANDARD: u64 = 1000;
@@ -37,13 +40,16 @@ pub(super) fn make(bench: &Bench<'_>, rows: &[Row], screen: &mut Screen) -> Resu
     let (mut found, mut left) = (Vec::new(), Vec::new());
     let end = bench.deadline;
     for (i, row) in rows.iter().enumerate() {
+        if !bench.owns(row.source.name) {
+            continue;
+        }
         // As among the items: every row has its share of the time.
         let rest = |end: Instant| end.saturating_duration_since(Instant::now());
         let share = |end: Instant| Instant::now() + rest(end) / u32::try_from(rows.len() - i).unwrap_or(1);
         let bench = Bench { deadline: end.map(share), ..*bench };
         let (one, missing) = network(&bench, row, screen)?;
         found.push(one);
-        left.extend(missing.into_iter().map(|what| format!("{}: {what}", row.label)));
+        left.extend(missing.into_iter().map(|what| format!("{}: {what}", row.paper.label)));
     }
     Ok(made(bench, &found, left, screen.width()))
 }
@@ -72,7 +78,7 @@ fn network<'a>(bench: &Bench<'_>, row: &'a Row, screen: &mut Screen) -> Result<(
             screen.note(&format!(
                 "{}: {} under the attacks of the {} protocol",
                 bench.item.name,
-                row.label,
+                row.paper.label,
                 rules.name()
             ));
             let outputs = Outputs { folder: Some(&out), force: true, ..Outputs::default() };
@@ -113,7 +119,7 @@ fn trained(bench: &Bench<'_>, row: &Row, out: &Path, screen: &mut Screen) -> Res
     }
     let mut experiment = claim.load()?;
     experiment.threads = bench.request.threads;
-    Ok(experiment.train(&bench.control(row.label), &mut RunBars::new(screen))?.is_some())
+    Ok(experiment.train(&bench.control(row.paper.label), &mut RunBars::new(screen))?.is_some())
 }
 
 /// The accuracies by the paper's protocol with its numbers below, and the bounds by the standard ensemble.
@@ -143,8 +149,8 @@ fn tables(found: &[Found<'_>]) -> [Table; 2] {
     for f in found {
         let beside = |(text, paper): (String, &f64)| Cell::from([text, format!("{paper:.2}")]);
         let own = cells(f.paper.as_ref(), ["fgsm", "pgd40"]);
-        first.row(f.row.label, own.into_iter().zip(&f.row.paper).map(beside));
-        second.row(f.row.label, cells(f.standard.as_ref(), ["worst case", "certified"]));
+        first.row(f.row.paper.label, own.into_iter().zip(&f.row.paper.accuracies).map(beside));
+        second.row(f.row.paper.label, cells(f.standard.as_ref(), ["worst case", "certified"]));
     }
     [first, second]
 }

@@ -136,7 +136,7 @@ fn chained_attacks_leave_the_fallen_alone() {
     let scratch = scratch();
     let all = attack(&scratch, &["--eps", "0.6", "--attacks", "fgsm,pgd5", "--chain", "--json"]).exits(0).json();
     let attacks = &all["budgets"][0]["attacks"];
-    assert_eq!((&attacks[0]["tried"], &attacks[0]["fallen"]), (&2.into(), &2.into()), "{all}");
+    assert_eq!((&attacks[0]["tried"], &attacks[0]["broken"]), (&2.into(), &2.into()), "{all}");
     assert_eq!((&attacks[1]["tried"], &attacks[1]["accuracy"]["all"]["correct"]), (&0.into(), &0.into()), "{all}");
     assert_eq!(all["chained"], true);
     // What is proven to stand need not be tried.

@@ -60,6 +60,12 @@ impl Page {
 
     /// Sends a command and waits for its answer.
     pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let answer = self.try_to_ask(method, params);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    fn try_to_ask(&mut self, method: &str, params: &Value) -> Value {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": params });
         if let (Some(session), false) = (&self.session, method.starts_with("Browser.")) {
@@ -72,8 +78,7 @@ impl Page {
             assert!(!bytes.is_empty(), "the browser has ended");
             let answer: Value = serde_json::from_slice(&bytes[..bytes.len() - 1]).expect("JSON");
             if answer["id"] == self.last {
-                assert!(answer["error"].is_null(), "{method}: {answer}");
-                return answer["result"].clone();
+                return answer;
             }
         }
     }
@@ -90,7 +95,9 @@ impl Page {
     /// Waits until an expression is true.
     pub(crate) fn wait(&mut self, expression: &str) {
         let begun = Instant::now();
-        while self.value(expression) != true {
+        let params = json!({ "expression": expression, "returnByValue": true });
+        // While a page is replaced by the next one, the browser has none to ask: an error, like a page that is not ready.
+        while self.try_to_ask("Runtime.evaluate", &params)["result"]["result"]["value"] != true {
             assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain for {expression}");
             std::thread::sleep(Duration::from_millis(20));
         }

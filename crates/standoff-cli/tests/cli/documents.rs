@@ -8,9 +8,10 @@ const PEOPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/people
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/ibp-threshold.safetensors");
 
 /// A command line with `--json`, and the format of the document that it prints.
-const DOCUMENTS: [(&str, &str); 13] = [
+const DOCUMENTS: [(&str, &str); 15] = [
     ("solve game.toml --eps 1e-2 --json --proof-file proof.json", "standoff-solve"),
     ("verify game.toml --point point.json --json", "standoff-verify"),
+    ("verify-net MODEL property.vnnlib --json", "standoff-verify-net"),
     ("check game.toml --json", "standoff-check"),
     ("plan --l11 1 --l12 1 --l22 1 --json", "standoff-plan"),
     ("race --games kink --methods auto,gda --eps 1e-1 --max-grads 1000 --json", "standoff-race"),
@@ -21,6 +22,7 @@ const DOCUMENTS: [(&str, &str); 13] = [
     ("predict fair/normal-seed-1/model.safetensors --data PEOPLE --json", "standoff-predict"),
     ("robust --limit 80 --batch 40 --model mlp --epochs 1 --steps 1 --out robust --json", "standoff-robust"),
     ("attack MODEL --limit 2 --attacks fgsm --out attack --json", "standoff-attack"),
+    ("attack MODEL --limit 2 --minimal --attacks apgd-margin5 --json", "standoff-smallest"),
     ("reproduce table2 --seeds 1 --shorten 100000 --budget 1s --out made --json", "standoff-reproduce"),
 ];
 
@@ -40,9 +42,17 @@ fn assert_format(document: &Value, format: &str) {
     assert_eq!(document["version"], 1, "{document}");
 }
 
+/// The property that a black image of 784 pixels does not give the first of ten outputs a logit of 10^6.
+fn black_image() -> String {
+    let mut text: String = (0..784).map(|i| format!("(declare-const X_{i} Real)\n")).collect();
+    text.extend((0..10).map(|i| format!("(declare-const Y_{i} Real)\n")));
+    text.extend((0..784).map(|i| format!("(assert (<= X_{i} 0))\n(assert (>= X_{i} 0))\n")));
+    text + "(assert (>= Y_0 1000000))\n"
+}
+
 #[test]
 fn every_json_document_begins_with_its_format_and_version() {
-    let scratch = Scratch::with(&[("game.toml", KINK)]);
+    let scratch = Scratch::with(&[("game.toml", KINK), ("property.vnnlib", &black_image())]);
     for (line, format) in DOCUMENTS {
         let run = scratch.run(&words(line));
         assert!(matches!(run.code, Some(0 | 1)), "{run:#?}");
@@ -86,7 +96,9 @@ fn no_command_with_the_flag_json_is_missing_in_this_list() {
             names.extend(nested.iter().map(|command| format!("{name} {command}")));
         }
     }
-    assert!(with_json.len() >= DOCUMENTS.len(), "{with_json:?}");
+    for (line, _) in DOCUMENTS {
+        assert!(with_json.iter().any(|name| line.starts_with(&format!("{name} "))), "`{line}`: not in {with_json:?}");
+    }
     for name in with_json {
         assert!(DOCUMENTS.iter().any(|(line, _)| line.starts_with(&format!("{name} "))), "`{name}` is not tested");
     }

@@ -42,17 +42,174 @@ fn a_table_trains_and_leaves_results_and_models() {
     let results: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.join("results.json")).expect("results")).expect("JSON");
     let runs = results["runs"].as_array().expect("runs");
-    assert_eq!(runs.len(), 6);
+    assert_eq!(runs.len(), 8);
     for run in runs {
         assert!(run["fairness"]["demographic_parity"].is_f64(), "{run}");
         assert!(run["x_gap"][1].as_f64().expect("a bound") >= 0.0);
         assert_eq!(run["steps"], 150);
     }
     assert!(fs::read_to_string(folder.join("results.csv")).expect("results").lines().count() > 6);
-    assert_eq!(models(&folder).len(), 6);
+    assert_eq!(models(&folder).len(), 8);
     // The next run has the next number.
     fair(&scratch, &["--seeds", "1", "--iterations", "5"]).exits(0);
     assert!(scratch.path("runs/fair-2/config.toml").exists());
+}
+
+#[test]
+fn labels_and_groups_can_be_those_of_the_published_code() {
+    let scratch = Scratch::new();
+    let run = |more: &str| {
+        let text = format!(
+            "data = '{TOPS}'\nclasses = [0, 4, 6]\noutputs = 10\nmodel = 'logistic'\nmethods = ['normal']\nbatch = 600\n\
+             order = 'as-is'\nschedule = [[3, 1e-4]]\nseeds = 1\n{more}"
+        );
+        scratch.write("x.toml", text.as_bytes());
+        scratch.run(&["fair", "--config", "x.toml", "--json"])
+    };
+    let labels = |results: &serde_json::Value| -> Vec<u64> {
+        let groups = results["runs"][0]["confusion"].as_array().expect("groups");
+        groups.iter().map(|group| group[0][0].as_u64().expect("a label")).collect()
+    };
+    let (plain, kept) = (run("").exits(0).json(), run("keep_labels = true").exits(0).json());
+    assert_eq!((labels(&plain), labels(&kept)), (vec![0, 1, 2], vec![0, 4, 6]));
+    assert_eq!((plain["class_names"][1].as_str(), kept["class_names"][4].as_str()), (Some("Coat"), Some("Coat")));
+    // Batches of 200 of each category are not mixed.
+    let losses = |results: &serde_json::Value| results["runs"][0]["train_losses"].clone();
+    assert_eq!(losses(&run("mixed = true").exits(0).json()), losses(&plain));
+}
+
+/// The number of test rows of each run, and its split.
+fn splits(results: &serde_json::Value) -> Vec<(u64, u64, u64)> {
+    let number = |run: &serde_json::Value, key: &str| run["split"][key].as_u64().expect("a number");
+    let runs = results["runs"].as_array().expect("runs");
+    runs.iter().map(|run| (number(run, "seed"), number(run, "fold"), number(run, "test"))).collect()
+}
+
+#[test]
+fn seeds_have_splits_of_their_own_and_no_interval_is_zero() {
+    let scratch = Scratch::new();
+    let short = ["--method", "normal,minmax", "--iterations", "40", "--verbose"];
+    let shown = |more: &[&str]| fair(&scratch, &[&short[..], more].concat()).exits(0).stdout;
+    let json = |more: &[&str]| fair(&scratch, &[&short[..4], more, &["--json"]].concat()).exits(0).json();
+    let own = shown(&["--seeds", "3"]);
+    assert!(own.contains("each with its own split") && own.contains("split by split (3 pairs)"), "{own}");
+    let seeds: Vec<u64> = splits(&json(&["--seeds", "3"])).iter().map(|s| s.0).collect();
+    assert_eq!(seeds, [1, 1, 2, 2, 3, 3]);
+    // One split: the seeds of a logistic model repeat it, and the interval is over its rows.
+    for more in [&["--seeds", "1"][..], &["--seeds", "3", "--split-seed", "5"]] {
+        let text = shown(more);
+        assert!(text.contains("over test samples") && text.contains("row by row"), "{text}");
+        assert!(!text.contains("\u{b1} 0.00") && !text.contains("/ 0.00"), "{text}");
+    }
+    let one = json(&["--seeds", "2", "--split-seed", "5"]);
+    assert!(splits(&one).iter().all(|s| s.0 == 5), "{one}");
+    let average = &one["summary"][0]["average"];
+    assert!(average["upper"].as_f64() > average["mean"].as_f64() && average["upper"].as_f64() <= Some(1.0), "{one}");
+    // Folds: every row is tested once.
+    let folds = json(&["--folds", "4"]);
+    let (runs, rows) = (splits(&folds), splits(&folds).iter().step_by(2).map(|s| s.2).sum::<u64>());
+    assert_eq!((runs.len(), rows), (8, 800), "{folds}");
+    assert!(runs.iter().all(|s| s.0 == 1) && runs[6].1 == 3, "{folds}");
+    fair(&scratch, &["--folds", "1"]).refuses(&["--folds 1", "at least 2"]);
+    fair(&scratch, &["--folds", "3", "--seeds", "4"]).refuses(&["--seeds 4", "--folds 3"]);
+    // More folds than rows, before anything is trained.
+    let rows: Vec<String> = (0..40).map(|i| format!("{},{},{}", i * 7 % 40, i % 2, i % 3 % 2)).collect();
+    scratch.write("few.csv", format!("x,y,g\n{}\n", rows.join("\n")).as_bytes());
+    let few = ["fair", "--data", "few.csv", "--label", "y", "--group", "g", "--folds", "45", "--out", "few"];
+    scratch.run(&few).refuses(&["few.csv", "fold ", " of 45 has none of its 40 rows", "fewer --folds"]);
+    assert!(!scratch.path("few").exists());
+}
+
+#[test]
+fn groups_are_crossed_with_the_label_kept_side_by_side_and_banded() {
+    let scratch = Scratch::new();
+    let json = |groups: &[&str]| {
+        let head = ["fair", "--data", PEOPLE, "--label", "pay", "--iterations", "60", "--seeds", "1", "--json"];
+        scratch.run(&[&head[..], groups].concat()).exits(0).json()
+    };
+    let names = |results: &serde_json::Value| results["group_names"].as_array().map(Vec::len);
+    let by_label = json(&["--group", "sex", "--by-label"]);
+    assert_eq!(by_label["group_names"][0], "sex=F, pay=high");
+    assert_eq!(names(&by_label), Some(4));
+    assert!(by_label["runs"][0]["fairness"].is_null(), "groups by label have no parity");
+    let side = json(&["--group", "sex,age:3", "--overlap"]);
+    // Two values of sex, three bands of age, and the rows without an age.
+    assert_eq!(names(&side), Some(6));
+    let run = &side["runs"][0];
+    let total = |score: &serde_json::Value| score["total"].as_u64().expect("a count");
+    let groups: u64 = run["test"].as_array().expect("scores").iter().map(total).sum();
+    assert_eq!(groups, 2 * total(&run["all"]), "every row is in two groups and counts once in all");
+    let (mean, all) = (&side["summary"][0]["average"]["mean"], &run["all"]);
+    assert_eq!(mean.as_f64(), Some(all["correct"].as_f64().expect("a count") / total(all) as f64));
+    // The mean over rows does not depend on the groups: the plain model is the same.
+    let plain = json(&["--group", "sex"]);
+    let average = |results: &serde_json::Value| results["runs"][0]["value"].as_f64().expect("a value");
+    assert!((average(&plain) - average(&side)).abs() < 0.02, "{} {}", average(&plain), average(&side));
+    let cut = json(&["--group", "age:30..50"]);
+    assert_eq!(cut["group_names"], serde_json::json!(["age<30", "30<=age<50", "age>=50", "age=missing"]));
+    scratch.run(&[&TABLE[..], &["--overlap"]].concat()).refuses(&["at least two columns"]);
+}
+
+#[test]
+fn what_is_made_equal_is_a_choice() {
+    let scratch = Scratch::new();
+    let args = ["--method", "normal,minmax-reg", "--seeds", "1", "--iterations", "150", "--json", "--equalise"];
+    let run = |what: &str| fair(&scratch, &[&args[..], &[what]].concat()).exits(0).json();
+    let number = |run: &serde_json::Value, key: &str, g: usize| run[key][g].as_f64().expect("a number");
+    let loss = run("loss");
+    for what in ["excess", "error", "fpr", "fnr"] {
+        let results = run(what);
+        let (normal, minmax) = (&results["runs"][0], &results["runs"][1]);
+        assert_eq!(normal["train_losses"], loss["runs"][0]["train_losses"], "the plain model does not change: {what}");
+        assert_ne!(minmax["train_losses"], loss["runs"][1]["train_losses"], "{what}");
+        for g in 0..2 {
+            let own = number(minmax, "train_losses", g);
+            match what {
+                "excess" => assert!(own < number(&loss["runs"][1], "train_losses", g), "{minmax}"),
+                "error" => assert!((0.0..1.0).contains(&own), "{minmax}"),
+                _ => assert!(number(minmax, "weights", g) < 1.0, "{minmax}"),
+            }
+        }
+    }
+    fair(&scratch, &["--equalise", "fairness"]).refuses(&["--equalise", "excess"]);
+}
+
+#[test]
+fn a_group_with_few_test_rows_is_marked_and_decides_nothing() {
+    let scratch = Scratch::new();
+    let args = ["--seeds", "1", "--iterations", "40", "--min-group", "79"];
+    let results = fair(&scratch, &[&args[..], &["--json"]].concat()).exits(0).json();
+    let run = &results["runs"][0];
+    let few = run["unjudged"][0].as_u64().expect("one of the two groups") as usize;
+    let other = &run["test"][1 - few];
+    let share = other["correct"].as_f64().expect("a count") / other["total"].as_f64().expect("a count");
+    assert_eq!(results["summary"][0]["worst"]["mean"].as_f64(), Some(share), "{results}");
+    assert!(run["fairness"]["demographic_parity"].is_null(), "one group has no parity: {run}");
+    let shown = fair(&scratch, &args).exits(0).stdout;
+    assert!(shown.contains(" *") && shown.contains("too few test rows"), "{shown}");
+    let all = fair(&scratch, &["--seeds", "1", "--iterations", "5", "--min-group", "500"]).exits(0);
+    assert!(all.stderr.contains("no group has 500 test rows"), "{}", all.stderr);
+}
+
+#[test]
+fn weight_decay_raises_the_training_loss_and_is_kept_in_the_configuration() {
+    let scratch = Scratch::new();
+    let loss = |decay: &str, out: &str| {
+        let flags =
+            ["--weight-decay", decay, "--out", out, "--method", "normal", "--seeds", "1", "--iterations", "200"];
+        fair(&scratch, &flags).exits(0);
+        let text = fs::read_to_string(scratch.path(out).join("results.json")).expect("results");
+        let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        results["runs"][0]["value"].as_f64().expect("a loss")
+    };
+    let (none, some, much) = (loss("0", "none"), loss("0.01", "some"), loss("10", "much"));
+    assert!(none < some && some < much && much < std::f64::consts::LN_2 + 0.01, "{none} {some} {much}");
+    let config = |out: &str| fs::read_to_string(scratch.path(out).join("config.toml")).expect("a configuration");
+    assert!(config("some").contains("weight_decay = 0.01") && !config("none").contains("weight_decay"));
+    let refused = fair(&scratch, &["--weight-decay", "-1"]).exits(2);
+    assert!(refused.stderr.contains("--weight-decay is -1"), "{}", refused.stderr);
+    let refused = fair(&scratch, &["--weight-decay", "0.1", "--optimizer", "gd"]).exits(2);
+    assert!(refused.stderr.contains("--optimizer gd has no --weight-decay"), "{}", refused.stderr);
 }
 
 #[test]

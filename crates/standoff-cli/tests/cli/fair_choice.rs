@@ -44,7 +44,7 @@ fn other_test_rows_do_not_change_the_choice() {
         ("other.csv", &csv(&sheet, other)),
     ]);
     let run = |file: &str| -> Value {
-        let split = ["--validation-split", "0.2", "--seeds", "2"];
+        let split = ["--validation-split", "0.2", "--seeds", "2", "--split-seed", "1"];
         scratch.run(&[&["fair", "--data", file], &AUTO[..], &split].concat()).exits(0).json()
     };
     let (same, changed) = (run("same.csv"), run("other.csv"));
@@ -59,7 +59,7 @@ fn other_test_rows_do_not_change_the_choice() {
     assert_eq!(chosen["worst"].as_f64(), best);
     // Only the chosen lambda is compared with the other methods.
     let runs = same["runs"].as_array().expect("runs");
-    assert_eq!(runs.len(), 6);
+    assert_eq!(runs.len(), 8);
     assert!(runs.iter().all(|r| r["method"] != "minmax-reg" || r["lambda"] == choice["lambda"]), "{runs:?}");
 }
 

@@ -91,3 +91,14 @@ fn every_game_of_the_zoo_can_be_checked() {
         assert!(name != "lqr-random" || found["in_y"] == "strongly-concave", "{found}");
     }
 }
+
+#[test]
+fn doctor_names_the_version_the_machine_and_the_place_of_every_dataset() {
+    let text = Scratch::new().run(&["doctor"]).exits(0).stdout;
+    for name in
+        ["standoff", "instructions", "threads", "program", "STANDOFF_DATA", "cache", "mnist", "fashion", "adult"]
+    {
+        assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "no {name} in {text}");
+    }
+    assert!(text.contains(env!("CARGO_PKG_VERSION")), "{text}");
+}

@@ -169,38 +169,25 @@ fn a_run_killed_at_twenty_moments_ends_with_the_same_bytes_on_one_and_on_two_thr
 fn a_robust_training_killed_at_twenty_moments_ends_with_the_same_bytes() {
     let scratch = Scratch::new();
     images(&scratch);
-    let args = [
-        "robust",
-        "--data",
-        "pictures",
-        "--model",
-        "logistic",
-        "--batch",
-        "2",
-        "--epochs",
-        "60",
-        "--eps",
-        "0.1",
-        "--steps",
-        "2",
-        "--method",
-        "madry",
-        "--measure-every",
-        "5",
-        "--threads",
-        "2",
-        "--ramp",
-        "3",
-    ];
-    let begun = Instant::now();
-    scratch.run(&[&args[..], &["--out", "whole"]].concat()).exits(0);
-    let spread = begun.elapsed() * 2;
-    let begin = [&args[..], &["--out", "killed", "--save-every", "0"]].concat();
-    let resume = ["robust", "--resume", "killed", "--threads", "2", "--save-every", "0"];
-    tormented(&scratch, &begin, &resume, "killed", spread);
-    let (a, b) = (contents(&scratch.path("whole")), contents(&scratch.path("killed")));
-    assert!(a.contains_key(Path::new("results.json")) && !a.contains_key(Path::new("result.json")), "{:?}", a.keys());
-    assert_eq!(differences(&a, &b), Vec::<PathBuf>::new());
+    // Its population statistics are renewed at some steps, and its dropout is drawn at every step.
+    let layers = r#"["flatten", "dense(6)", "batchnorm", "relu", "dropout(0.1)", "dense(3)"]"#;
+    scratch.write("norm.toml", format!("input = [1, 1, 2]\nlayers = {layers}\n").as_bytes());
+    for model in ["logistic", "norm.toml"] {
+        let data = ["robust", "--data", "pictures", "--model", model, "--batch", "2", "--epochs", "60"];
+        let attack = ["--eps", "0.1", "--steps", "2", "--method", "madry", "--ramp", "3"];
+        let args = [&data[..], &attack, &["--measure-every", "5", "--threads", "2"]].concat();
+        let [whole, killed] = ["whole", "killed"].map(|name| format!("{name}-{model}"));
+        let begun = Instant::now();
+        scratch.run(&[&args[..], &["--out", &whole]].concat()).exits(0);
+        let spread = begun.elapsed() * 2;
+        let begin = [&args[..], &["--out", &killed, "--save-every", "0"]].concat();
+        let resume = ["robust", "--resume", &killed, "--threads", "2", "--save-every", "0"];
+        tormented(&scratch, &begin, &resume, &killed, spread);
+        let (a, b) = (contents(&scratch.path(&whole)), contents(&scratch.path(&killed)));
+        let has = |name: &str| a.contains_key(Path::new(name));
+        assert!(has("results.json") && !has("result.json"), "{:?}", a.keys());
+        assert_eq!(differences(&a, &b), Vec::<PathBuf>::new(), "{model}");
+    }
 }
 
 /// A run that was interrupted on its way, with two checkpoints.
@@ -296,4 +283,10 @@ fn every_state_that_a_kill_can_leave_goes_on_to_the_same_bytes() {
         scratch.run(&["fair", "--resume", &out]).exits(0);
         assert_eq!(differences(&whole, &contents(&scratch.path(&out))), Vec::<PathBuf>::new(), "{what}");
     }
+    // Killed after the result was written, before or while the checkpoint was removed.
+    let result = whole.keys().find(|path| path.ends_with("result.json")).expect("the result of a run");
+    let run = scratch.path("whole").join(result).with_file_name("");
+    [&last, &previous, &next].iter().for_each(|name| fs::write(run.join(name), "left").expect("written"));
+    scratch.run(&["fair", "--resume", "whole"]).exits(0);
+    assert_eq!(differences(&whole, &contents(&scratch.path("whole"))), Vec::<PathBuf>::new(), "a finished run");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use standoff_nn::data::{Column, ColumnKind, Preprocessing};
+use standoff_nn::data::{Column, ColumnKind, GroupRule, Preprocessing};
 use standoff_nn::model::weights::Metadata;
 use standoff_nn::{Model, Shape, Weights};
 
@@ -18,7 +18,7 @@ fn people(scratch: &Scratch) {
     let preprocessing = Preprocessing {
         label: "pay".to_owned(),
         classes: names(&["low", "high"]),
-        groups: names(&["sex"]),
+        rule: GroupRule { groups: names(&["sex"]), ..GroupRule::default() },
         group_names: names(&["sex=F", "sex=M"]),
         columns: vec![
             Column { name: "age".to_owned(), kind: numeric },
@@ -50,7 +50,9 @@ fn a_table_is_classified_and_judged_by_groups() {
     let p: f64 = rows[1][4].parse().expect("a number");
     assert!((p - 1.0 / (1.0 + (-1.0_f64).exp())).abs() < 1e-6, "{p}");
     // F: 2 of 3, M: 1 of 2.
-    for words in ["66.67%", "50.00%", "60.00%", "worst group: sex=M, 50.00%", "demographic parity 0.3333"] {
+    for words in
+        ["66.67%", "20.77 to 93.85", "50.00%", "60.00%", "worst group: sex=M, 50.00%", "demographic parity 0.3333"]
+    {
         assert!(run.stdout.contains(words), "no `{words}` in {run:#?}");
     }
     assert!(run.stderr.contains("5 predictions in `said.csv`") && run.stderr.contains("too few to trust"), "{run:#?}");
@@ -76,7 +78,7 @@ fn a_model_of_a_table_without_a_header_finds_its_columns_by_number() {
     let preprocessing = Preprocessing {
         label: "c3".to_owned(),
         classes: names(&["low", "high"]),
-        groups: names(&["c3"]),
+        rule: GroupRule { groups: names(&["c3"]), ..GroupRule::default() },
         group_names: names(&["low", "high"]),
         columns: vec![Column {
             name: "c1".to_owned(),
@@ -149,7 +151,7 @@ fn a_model_that_cannot_predict_is_refused_with_the_reason() {
 }
 
 /// An IDX file: the sizes, then the bytes.
-fn idx(sizes: &[u32], bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn idx(sizes: &[u32], bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![0, 0, 8, sizes.len() as u8];
     sizes.iter().for_each(|size| out.extend(size.to_be_bytes()));
     out.extend(bytes);

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[cfg(unix)]
+use crate::docs::shortened;
 use crate::scratch::{Run, STANDOFF, Scratch};
 
 fn root() -> PathBuf {
@@ -29,6 +31,12 @@ fn every_example_is_solved_and_verified() {
     }
 }
 
+#[test]
+fn the_readme_is_short() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    assert!(readme.lines().count() <= 150, "{} lines", readme.lines().count());
+}
+
 #[cfg(unix)]
 #[test]
 fn the_commands_of_the_readme_run() {
@@ -41,16 +49,10 @@ fn the_commands_of_the_readme_run() {
     let path = format!("{folder}:{}", std::env::var("PATH").unwrap_or_default());
     let lines: Vec<String> = readme.lines().filter_map(command_of).collect();
     assert!(lines.len() >= 4, "{lines:?}");
-    for mut line in lines.into_iter().filter(|line| !line.contains("game.toml")) {
-        // Minutes of work, cut to a moment.
-        line += match line.split(' ').nth(1) {
-            Some("fair") => " --seeds 1 --iterations 6 --batch 60",
-            Some("robust") => " --limit 256",
-            Some("attack") => " --attacks fgsm",
-            _ => "",
-        };
+    for line in lines.iter().map(|line| shortened(line)) {
         let mut shell = Command::new("sh");
-        shell.current_dir(scratch.path("")).env("PATH", &path).args(["-c", &line]);
+        shell.current_dir(scratch.path("")).env("PATH", &path).env("STANDOFF_DATA", root().join("data"));
+        shell.args(["-c", &line]);
         Run::of(shell.output().expect("a shell")).exits(0);
     }
 }
@@ -70,7 +72,12 @@ fn the_links_of_the_readme_lead_somewhere() {
     let links: Vec<&str> = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
     assert!(links.len() > 5, "{links:?}");
     for link in links.into_iter().filter(|link| !link.starts_with("https://")) {
-        assert!(root().join(link).exists(), "{link}");
+        let (page, heading) = link.split_once('#').unwrap_or((link, ""));
+        assert!(root().join(page).exists(), "{link}");
+        if !heading.is_empty() {
+            let text = fs::read_to_string(root().join(page)).expect("a page").to_lowercase().replace(' ', "-");
+            assert!(text.lines().any(|line| line.trim_start_matches('#') == format!("-{heading}")), "{link}");
+        }
     }
 }
 
@@ -81,4 +88,33 @@ fn the_test_command_of_the_readme_is_the_one_that_the_check_script_runs() {
     let command =
         script.lines().find_map(|line| line.strip_prefix("test_command='")?.strip_suffix('\'')).expect("a line");
     assert!(readme.lines().any(|line| line == command), "`{command}` is not a line of the README");
+}
+
+/// The README's table, with a quarter of its steps.
+#[test]
+fn training_for_the_worst_group_of_adult_gains_fifteen_points_at_least() {
+    let scratch = Scratch::new();
+    let adult = root().join("data/adult/adult.csv.gz");
+    let adult = adult.to_str().expect("a path in UTF-8");
+    let fair = ["fair", "--data", adult, "--label", "income", "--seeds", "1", "--method", "normal,reweight,minmax"];
+    let printed = scratch.run(&[&fair[..], &["--iterations", "200"]].concat()).exits(0).stdout;
+    let row = |name: &str| -> Vec<f64> {
+        let mut rows = printed.lines().skip_while(|line| !line.starts_with("method"));
+        let line = rows.find(|line| line.starts_with(name)).expect("a row of the method");
+        line.split_whitespace().skip(1).filter_map(|number| number.parse().ok()).collect()
+    };
+    // The first number is the worst group, the second the average.
+    let (normal, minmax) = (row("normal "), row("minmax "));
+    assert!(minmax[0] > normal[0] + 15.0, "{printed}");
+    // The balanced model is beside it, and the sentence claims nothing within the 95 percent interval.
+    assert!(row("reweight ").len() >= 4, "{printed}");
+    let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("raises the worst group from") && words.contains("one seed, 95 percent interval"),
+        "{printed}"
+    );
+    let (_, ends) = words.split_once("[+").expect("the interval of the gain");
+    let lower: f64 = ends.split_whitespace().next().and_then(|text| text.parse().ok()).expect("a number");
+    assert!(lower > 15.0, "{printed}");
+    assert!(minmax[1] > normal[1] - 6.0, "{printed}");
 }

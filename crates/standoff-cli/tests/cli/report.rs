@@ -54,7 +54,7 @@ fn a_real_run_becomes_a_page_with_its_confusion_matrices() {
 fn a_folder_that_is_no_run_and_a_place_that_cannot_be_written_are_refused() {
     let scratch = trained();
     scratch.run(&["report", "nowhere"]).refuses(&["no folder `nowhere`", "runs/fair-1"]);
-    scratch.run(&["report", "run/config.toml"]).refuses(&["is a file"]);
+    scratch.run(&["report", "run/machine.toml"]).refuses(&["is a file"]);
     scratch.run(&["report", "run", "-o", "no/such/folder.html"]).refuses(&["cannot write"]);
     fs::remove_file(scratch.path("run/results.json")).expect("removed");
     let run = scratch.run(&["report", "run"]).exits(0);

@@ -9,12 +9,21 @@ use crate::scratch::Scratch;
 /// A few steps on a few images.
 const QUICK: [&str; 10] = ["robust", "--limit", "200", "--batch", "40", "--model", "mlp", "--ramp", "0", "--warmup=0"];
 
+/// A network that has a linear relaxation, in the file `chain.toml`.
+const CHAIN: (&str, &str) =
+    ("chain.toml", "input = [1, 28, 28]\nlayers = ['conv(4, 3, stride=3)', 'ramp', 'flatten', 'dense(10)']");
+
+/// The same as `QUICK`, with a model that the method can train.
+fn quick(method: &str) -> [&str; 10] {
+    QUICK.map(|flag| if flag == "mlp" && method == "crown-ibp" { CHAIN.0 } else { flag })
+}
+
 #[test]
 fn every_method_trains_and_says_what_it_reached() {
-    let scratch = Scratch::new();
-    for method in ["paper", "madry", "trades", "ibp", "natural"] {
+    let scratch = Scratch::with(&[CHAIN]);
+    for method in ["paper", "madry", "trades", "ibp", "crown-ibp", "natural"] {
         let args = [
-            &QUICK[..],
+            &quick(method)[..],
             &["--method", method, "--eps", "0.1", "--steps", "3", "--epochs", "1", "--out", method, "--json"],
         ]
         .concat();
@@ -33,6 +42,20 @@ fn every_method_trains_and_says_what_it_reached() {
     assert!(run.stdout.contains("\n\nmnist, "), "{}", run.stdout);
     assert!(run.stdout.contains(" at eps 0.0313725, mlp\n"), "{}", run.stdout);
     assert!(run.stdout.contains("PGD-40") && scratch.path("runs/robust-1/results.json").exists(), "{}", run.stdout);
+}
+
+#[test]
+fn held_out_images_are_measured_and_test_images_are_not() {
+    let scratch = Scratch::new();
+    let args = ["--method", "natural", "--epochs", "1", "--validation", "300", "--out", "held", "--json"];
+    let result = scratch.run(&[&QUICK[..], &args].concat()).exits(0).json();
+    assert_eq!(result["natural"]["total"], 300);
+    assert_eq!(result["pgd"]["total"], 300);
+    let refused = scratch.run(&[&QUICK[..], &["--validation", "60000"]].concat()).exits(2);
+    assert!(refused.stderr.contains("want fewer than the 60000 training images"), "{}", refused.stderr);
+    // Initial weights for intervals by the name of their biases.
+    scratch.write("x.toml", b"model = 'mlp'\nbiases = 'interval'\nmethod = 'ibp'\nslope = 0.01\n");
+    scratch.run(&["robust", "--config", "x.toml", "--limit", "200", "--batch", "40", "--epochs", "1"]).exits(0);
 }
 
 #[test]
@@ -63,9 +86,18 @@ fn screening_lambda_and_kinds_of_steps_are_told_apart() {
 #[cfg(unix)]
 #[test]
 fn a_robust_run_that_was_killed_ends_as_one_that_was_not_on_any_threads() {
-    let scratch = Scratch::new();
-    let args = ["--method", "paper", "--steps", "3", "--epochs", "60", "--measure-every", "5"];
-    let args = [&QUICK[..], &args].concat();
+    for method in ["paper", "crown-ibp"] {
+        killed(method);
+    }
+}
+
+/// Kills a run of a method and continues it. Eps grows in the middle of the training.
+#[cfg(unix)]
+fn killed(method: &str) {
+    let scratch = Scratch::with(&[CHAIN]);
+    let flags = quick(method).map(|flag| if flag == "0" { "40" } else { flag });
+    let args = ["--method", method, "--steps", "3", "--epochs", "60", "--measure-every", "5"];
+    let args = [&flags[..], &args].concat();
     scratch.run(&[&args[..], &["--out", "whole", "--threads", "1"]].concat()).exits(0);
     let model = |out: &str| fs::read(scratch.path(out).join("model.safetensors")).expect("a model");
     let whole = model("whole");
@@ -106,6 +138,9 @@ fn what_cannot_be_trained_is_refused_before_it_is() {
     refused(&["--method", "madry", "--lambda", "0.1"], &["lambda", "madry"]);
     refused(&["--method", "trades", "--beta", "-1"], &["beta is -1"]);
     refused(&["--method", "ibp", "--kappa", "2"], &["kappa is 2"]);
+    refused(&["--method", "crown-ibp", "--model", "lenet"], &["layer 3 (maxpool(2)) has no linear relaxation", "relu"]);
+    refused(&["--method", "crown-ibp", "--model", "logistic", "--crown", "1,2"], &["a share of crown is 2"]);
+    refused(&["--method", "crown-ibp", "--crown", "1"], &["`1` is not two numbers such as 1,0"]);
     refused(&["--epochs", "0"], &["--epochs"]);
     refused(&["--batch", "0"], &["batch"]);
     refused(&["--batch", "70000"], &["70000"]);

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use standoff_nn::Shape;
+use standoff_nn::{Model, Shape, Weights};
 
 use crate::browser::{Page, installed};
-use crate::predict::{brighter, images};
+use crate::predict::idx;
 use crate::scratch::{Run, Scratch};
 
 /// Lines of a small terminal.
@@ -73,18 +73,57 @@ fn the_screens_of_fair_fit_and_show_the_worst_group_and_the_average_first() {
     }
 }
 
+/// For each number of classes: a folder of images, a model whose brightest pixel decides, and a robust training and an attack
+/// with their outputs.
+fn attacked() -> Scratch {
+    let scratch = Scratch::new();
+    for classes in GROUPS {
+        let data = format!("pictures-{classes}");
+        std::fs::create_dir(scratch.path(&data)).expect("a folder");
+        let labels: Vec<u8> = (0..3 * classes).map(|i| (i % classes) as u8).collect();
+        let bright = |(i, label): (usize, &u8)| {
+            let value = [40, 90, 200][i / classes];
+            let label = usize::from(*label);
+            (0..classes).map(move |pixel| if pixel == label { value } else { 5 })
+        };
+        let pixels: Vec<u8> = labels.iter().enumerate().flat_map(bright).collect();
+        let count = labels.len() as u32;
+        for part in ["train", "t10k"] {
+            scratch.write(&format!("{data}/{part}-images-idx3-ubyte"), &idx(&[count, 1, classes as u32], &pixels));
+            scratch.write(&format!("{data}/{part}-labels-idx1-ubyte"), &idx(&[count], &labels));
+        }
+        let names: Vec<String> = (0..classes).map(|class| class.to_string()).collect();
+        let model = Model::builder(Shape::new(1, 1, classes)).flatten().dense(classes).build().expect("a model");
+        let mut parameters = vec![0.0; model.size()];
+        (0..classes).for_each(|class| parameters[class * (classes + 1)] = 1.0);
+        let metadata =
+            [("standoff.scale".to_owned(), "unit".to_owned()), ("standoff.classes".to_owned(), names.join(","))];
+        let file = format!("model-{classes}.safetensors");
+        Weights { model, parameters, metadata: metadata.into() }.save(&scratch.path(&file)).expect("a file");
+        let robust =
+            ["robust", "--data", &data, "--model", "logistic", "--batch", "6", "--epochs", "2", "--eps", "0.1"];
+        let out = format!("robust-{classes}");
+        scratch.run(&[&robust[..], &["--method", "madry", "--steps", "2", "--out", &out, "-q"]].concat()).exits(0);
+        let out = format!("attack-{classes}");
+        scratch.run(&[&attack(&file, &data)[..], &["--out", &out]].concat()).exits(0);
+    }
+    scratch
+}
+
+fn attack<'a>(file: &'a str, data: &'a str) -> [&'a str; 9] {
+    ["attack", file, "-d", data, "--eps", "0.1,0.2,0.3,0.6", "--attacks", "fgsm,pgd5", "-q"]
+}
+
 #[test]
 fn the_screens_of_robust_and_attack_fit_and_begin_with_the_bounds() {
-    let scratch = Scratch::new();
-    images(&scratch);
-    brighter(&scratch, Shape::new(1, 1, 2), "0,1");
-    let robust =
-        ["robust", "--data", "pictures", "--model", "logistic", "--batch", "2", "--epochs", "2", "--eps", "0.1"];
-    scratch.run(&[&robust[..], &["--method", "madry", "--steps", "2", "--out", "robust", "-q"]].concat()).exits(0);
-    screens(&scratch, &["robust", "--resume", "robust", "-q"], &["proven safe", "PGD-40", "natural"]);
-    let attack =
-        ["attack", "model.safetensors", "-d", "pictures", "--eps", "0.1,0.2,0.3,0.6", "--attacks", "fgsm,pgd5", "-q"];
-    screens(&scratch, &attack, &["certified at least", "attacks leave at most", "worst case", "natural"]);
+    let scratch = attacked();
+    for classes in GROUPS {
+        let [out, file, data] =
+            [format!("robust-{classes}"), format!("model-{classes}.safetensors"), format!("pictures-{classes}")];
+        screens(&scratch, &["robust", "--resume", &out, "-q"], &["proven safe", "PGD-40", "natural"]);
+        let above = ["certified at least", "attacks leave at most", "worst case", "natural"];
+        screens(&scratch, &attack(&file, &data), &above);
+    }
 }
 
 #[test]
@@ -148,16 +187,17 @@ const BELOW: &str = "(() => {
 fn pages_of_390_and_1200_pixels_fit_and_begin_with_the_answer() {
     let Some(browser) = installed() else { return };
     let scratch = trained();
-    images(&scratch);
-    brighter(&scratch, Shape::new(1, 1, 2), "0,1");
-    let attack =
-        ["attack", "model.safetensors", "-d", "pictures", "--eps", "0.1,0.2,0.3,0.6", "--attacks", "fgsm,pgd5"];
-    scratch.run(&[&attack[..], &["--out", "attack", "-q"]].concat()).exits(0);
     scratch.run(&["race", "--games", "kink,trap", "--max-grads", "300", "--json=race.json", "-q"]).exits(0);
+    let networks = attacked();
     let mut page = Page::open(&scratch, browser, "about:blank");
-    for run in ["fair-2", "fair-10", "fair-30", "attack", "race.json"] {
-        scratch.run(&["report", run, "-o", &format!("{run}.html"), "-q"]).exits(0);
-        let address = format!("file://{}", scratch.path(&format!("{run}.html")).display());
+    let of = |kind: &'static str| GROUPS.map(|groups| format!("{kind}-{groups}"));
+    let solve = ["solve", "zoo:kink", "--eps", "1e-3", "--max-grads", "3000", "--trace", "trace.csv", "-q"];
+    scratch.run(&solve);
+    let others = ["race.json", "trace.csv"].map(str::to_owned);
+    for run in [of("fair"), of("robust"), of("attack")].concat().into_iter().chain(others) {
+        let place = if run.starts_with("robust") || run.starts_with("attack") { &networks } else { &scratch };
+        place.run(&["report", &run, "-o", &format!("{run}.html"), "-q"]).exits(0);
+        let address = format!("file://{}", place.path(&format!("{run}.html")).display());
         page.ask("Page.navigate", &json!({ "url": address }));
         page.wait("location.protocol === 'file:' && document.documentElement?.dataset.ready === 'yes'");
         for (width, height) in [(1200, 900), (390, 844)] {

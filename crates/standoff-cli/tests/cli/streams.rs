@@ -16,6 +16,22 @@ fn help_goes_to_stdout_and_a_missing_command_to_stderr() {
 }
 
 #[test]
+fn a_negative_value_is_a_number_out_of_range_and_no_unknown_flag() {
+    let scratch = Scratch::new();
+    scratch.run(&["solve", "zoo:kink", "--eps", "-1"]).refuses(&["-1", "--eps", "greater than 0"]);
+    scratch.run(&["solve", "zoo:kink", "--max-grads", "-5"]).refuses(&["-5", "--max-grads", "whole number"]);
+}
+
+#[test]
+fn a_missing_file_of_the_tutorials_is_answered_with_the_command_that_writes_it() {
+    let scratch = Scratch::new();
+    scratch.run(&["solve", "examples/kink.toml"]).refuses(&["no file", "`standoff examples`"]);
+    scratch.run(&["fair", "--data", "examples/people.csv", "--label", "pay"]).refuses(&["`standoff examples`"]);
+    scratch.write("people.csv", b"a,b\n1,2\n");
+    scratch.run(&["fair", "--data", "peple.csv", "--label", "a"]).refuses(&["did you mean `people.csv`?"]);
+}
+
+#[test]
 fn a_mistyped_command_or_option_gets_a_suggestion() {
     let scratch = Scratch::with(&[("game.toml", KINK)]);
     scratch.run(&["slove", "game.toml"]).refuses(&["solve"]);
