@@ -11,12 +11,14 @@ True
 
 from typing import TYPE_CHECKING, Any
 
+from ._attack import attack
 from ._autodiff import Differentiable, from_jax, from_torch
 from ._certify import certify, gap, verify
 from ._core import __version__
 from ._data import read_images, read_table
 from ._evaluate import evaluate
 from ._game import Game, Zoo, zoo
+from ._graph import Network
 from ._plan import check, noise_plan, plan
 from ._race import race
 from ._result import Certificate, Record, Result
@@ -27,12 +29,14 @@ from ._weights import load_safetensors, save_safetensors
 
 if TYPE_CHECKING:
     from ._fair import FairClassifier
+    from ._meta import FairMeta
+    from ._regressor import FairRegressor
     from ._robust import RobustClassifier
 
 __all__ = [
-    "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "Free", "Game", "Halfspace",
-    "L1Ball", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__",
-    "certify", "check", "evaluate", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "noise_plan", "plan", "race",
+    "Affine", "Ball", "Box", "Certificate", "ConvexSet", "Differentiable", "FairClassifier", "FairMeta", "FairRegressor", "Free", "Game",
+    "Halfspace", "L1Ball", "Network", "Polyhedron", "Product", "Projected", "Record", "Result", "RobustClassifier", "Simplex", "Zoo", "__version__",
+    "attack", "certify", "check", "evaluate", "from_jax", "from_torch", "gap", "load_safetensors", "methods", "noise_plan", "plan", "race",
     "read_images", "read_run", "read_table", "save_safetensors", "solve", "verify", "zoo",
 ]  # fmt: skip
 
@@ -48,14 +52,18 @@ def methods() -> dict[str, str]:
     return dict(_core.methods())
 
 
+_LATER = {"FairClassifier": "_fair", "FairRegressor": "_regressor", "FairMeta": "_meta", "RobustClassifier": "_robust"}
+
+
 def __getattr__(name: str) -> Any:
-    # scikit-learn is optional, and its import takes a second.
-    if name == "FairClassifier":
-        from ._fair import FairClassifier
+    from importlib import import_module
 
-        return FairClassifier
-    if name == "RobustClassifier":
-        from ._robust import RobustClassifier
-
-        return RobustClassifier
+    if name in _LATER:  # the import of scikit-learn takes a second
+        return getattr(import_module(f"standoff.{_LATER[name]}"), name)
+    if name in ("torch", "jax"):  # they import PyTorch and JAX
+        return import_module(f"standoff.{name}")
     raise AttributeError(f"module 'standoff' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

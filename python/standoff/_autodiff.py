@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._sets import Array
+from ._trees import Layout
 
 
 class Differentiable:
@@ -22,26 +23,46 @@ class Differentiable:
         return float(self._value(x, y))
 
 
+class FromJax(Differentiable):
+    """A function written with ``jax.numpy``; its arguments may be pytrees."""
+
+    def __init__(self, f: Callable[[Any, Any], Any], jit: bool) -> None:
+        import jax
+
+        compiled = jax.jit if jit else (lambda function: function)
+        value = compiled(f)
+        gradients = [compiled(jax.value_and_grad(f, argnums=k)) for k in (0, 1)]
+
+        def along(k: int) -> Callable[[Array, Array], tuple[Array, Array]]:
+            def gradient(x: Array, y: Array) -> tuple[Array, Array]:
+                v, g = gradients[k](x, y)
+                return np.asarray(v), np.asarray(g)  # the dtype shows the precision
+
+            return gradient
+
+        super().__init__(lambda x, y: float(value(x, y)), along(0), along(1))
+        self._function, self._jit = f, jit
+
+    def over(self, x: Layout | None, y: Layout | None) -> FromJax:
+        """The same function of vectors, for the players whose points are pytrees."""
+        f = self._function
+
+        def of_vectors(u: Any, v: Any) -> Any:
+            return f(u if x is None else x.rebuild(u), v if y is None else y.rebuild(v))
+
+        return FromJax(of_vectors, self._jit)
+
+
 def from_jax(f: Callable[[Any, Any], Any], jit: bool = True) -> Differentiable:
     """``f`` written with ``jax.numpy``, with its gradients.
+
+    ``x0`` and ``y0`` may then be pytrees: dictionaries, tuples or lists of arrays, also nested. ``f`` receives them, and the result has
+    them. The sets are pytrees of sets in the same structure (None for all of space), or one set for all coordinates.
 
     JAX computes in float32 until ``jax.config.update("jax_enable_x64", True)``, which must be called first. Without it
     the run warns, adds an estimate of the rounding errors to the bounds, and ends at the rounding limit.
     """
-    import jax
-
-    compiled = jax.jit if jit else (lambda function: function)
-    value = compiled(f)
-    gradients = [compiled(jax.value_and_grad(f, argnums=k)) for k in (0, 1)]
-
-    def along(k: int) -> Callable[[Array, Array], tuple[Array, Array]]:
-        def gradient(x: Array, y: Array) -> tuple[Array, Array]:
-            v, g = gradients[k](x, y)
-            return np.asarray(v), np.asarray(g)  # the dtype shows the precision
-
-        return gradient
-
-    return Differentiable(lambda x, y: float(value(x, y)), along(0), along(1))
+    return FromJax(f, jit)
 
 
 def from_torch(f: Callable[[Any, Any], Any]) -> Differentiable:

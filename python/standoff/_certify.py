@@ -11,6 +11,7 @@ from . import _core
 from ._precision import noted, stated
 from ._result import Certificate, Result
 from ._sets import Array, ConvexSet, flat
+from ._trees import flattened
 from ._solve import Function, Played, refuse_beside_game, start_array
 
 
@@ -101,6 +102,7 @@ def _certified(
     grad_error: float | None,
     mu_x: float | None = None,
 ) -> Result:
+    f, x, y, x_set, y_set, _ = flattened(f, x, y, x_set, y_set, ("x", "y"))
     x, y = start_array(x, "x"), start_array(y, "y")
     core, gradients = _game(f, (x, y), (x_set, y_set), (grad_x, grad_y), with_value)
     request = {
@@ -151,6 +153,7 @@ def verify(
     >>> standoff.verify(game, [0.5], [0.0], eps=1e-9).reasons
     ['Y is proven to be at most 5.000000e-1 only, above eps = 0.000000001']
     """
+    f, x, y, x_set, y_set, _ = flattened(f, x, y, x_set, y_set, ("x", "y"))
     x, y = start_array(x, "x"), start_array(y, "y")
     core, gradients = _game(f, (x, y), (x_set, y_set), (grad_x, grad_y), with_value)
     claimed = (gap.x_upper, gap.y_upper) if isinstance(gap, Certificate) else gap

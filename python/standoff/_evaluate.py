@@ -6,6 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterable, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,65 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._deprecated import RenamedEntries
+from ._html import table
 from ._progress import ProgressReport
 from ._result import Result
+from ._threads import threads_of
 
 Sides = tuple[int, int, int]
 
 
 class AttackResult(Result, RenamedEntries):
-    """The result of an evaluation, with the names of version 0.1."""
+    """The result of an evaluation: ``repr`` shows the bracket and the attacks, ``plot()`` broken images.
+
+    The names of version 0.1 work too, with a warning.
+    """
 
     renamed = {"stands": "survives", "fallen_to": "broken_by"}
+    _heads = ("attack", "accuracy", "broken", "tried")
+
+    def _title(self) -> str:
+        proven = "" if math.isnan(self["lower"]) else f"at least {self['lower']:.2%} (proven) and "
+        return (
+            f"eps {self['eps']:g}: robust accuracy {proven}at most {self['upper']:.2%} (attacks); natural {self['natural_accuracy']:.2%}; "
+            f"{len(self['natural'])} images, {self['undecided']} undecided"
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(row["name"], f"{row['accuracy']:.2%}", str(row["broken"]), str(row["tried"])) for row in self["attacks"]]
+
+    def __repr__(self) -> str:
+        rows = [self._heads, *self._rows()]
+        width = max(len(row[0]) for row in rows)
+        lines = [f"{name:<{width}}  {accuracy:>8}  {broken:>6}  {tried:>6}" for name, accuracy, broken, tried in rows]
+        return "\n".join([self._title(), *lines, *(f"warning: {text}" for text in self["warnings"])])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(f'warning: {text}')}</p>" for text in self["warnings"])
+        return table(self._rows(), self._heads, self._title()) + notes
+
+    def plot(self, count: int = 8) -> Any:
+        """Draw the first ``count`` images that an attack broke, with matplotlib; returns the figure."""
+        from ._plot import plot_images
+
+        return plot_images(self, count)
+
+
+class AttackResults(list[AttackResult]):
+    """The results of several eps: a list; ``plot()`` draws accuracy against eps."""
+
+    def __repr__(self) -> str:
+        return "\n".join(one._title() for one in self)
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{one['eps']:g}", f"{one['lower']:.2%}", f"{one['upper']:.2%}", one["undecided"]) for one in self]
+        return table(rows, ("eps", "proven", "not broken", "undecided images"), "Robust accuracy")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw accuracy against eps, with matplotlib; returns the axes."""
+        from ._plot import plot_accuracy
+
+        return plot_accuracy(self, ax)
 
 
 class AttackRow(RenamedEntries):
@@ -109,7 +159,7 @@ def evaluate(
     found = attacked(network, X, y, chosen, options, time_limit=time_limit, n_jobs=n_jobs, verbose=verbose)
     for text in dict.fromkeys(text for one in found for text in one["warnings"]):
         warnings.warn(text, stacklevel=2)
-    return found if several else found[0]
+    return AttackResults(found) if several else found[0]
 
 
 def _loaded(model: Any, sides: Sides) -> Any:
@@ -140,7 +190,7 @@ def attacked(
     time_limit: float | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-) -> list[Result]:
+) -> list[AttackResult]:
     """Evaluate a classifier at every eps."""
     data = labelled_images(network, X, y)
     names = options["attacks"]
@@ -149,7 +199,7 @@ def attacked(
         "attacks": None if names is None else [str(name) for name in names],
         "chain": bool(options["chain"]),
         "seed": int(options["seed"]),
-        "threads": 1 if n_jobs is None else max(int(n_jobs), 0),
+        "threads": threads_of(n_jobs),
         "time_limit": None if time_limit is None else float(time_limit),
     }
     with ProgressReport(verbose, "not broken") as bar:
@@ -157,7 +207,7 @@ def attacked(
     return [_result(one, network, np.shape(X)) for one in raw]
 
 
-def _result(raw: dict[str, Any], network: Any, shape: tuple[int, ...]) -> Result:
+def _result(raw: dict[str, Any], network: Any, shape: tuple[int, ...]) -> AttackResult:
     certified, survives = raw["certified"], raw["survives"]
     lower = math.nan if certified is None else float(certified.mean())
     classes = network.classes_

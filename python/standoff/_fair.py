@@ -6,36 +6,39 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
-from ._network import NetworkClassifier, State, count, encode, number_of
+from ._groups import grouped, warn_of_groups
+from ._linear import MIXING, LinearTask, class_costs, fit_linear, members_of, sample_weights, side_by_side
+from ._logistic import LogisticNetwork
+from ._network import State, encode, number_of
+from ._paths import existing
 from ._progress import ProgressReport
 from ._result import Certificate
 from ._weights import as_tensors
 
 from sklearn.utils import column_or_1d  # isort: skip  (after _network, which words its absence)
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
-from sklearn.utils.validation import check_consistent_length, validate_data  # isort: skip
+from sklearn.utils.validation import validate_data  # isort: skip
 
 PREPROCESSING = "standoff.preprocessing"
 
 
-class FairClassifier(NetworkClassifier):
+class FairClassifier(LogisticNetwork):
     """A classifier that is trained for its worst group: ``min over W, max over t, of sum t_g L_g(W)``.
 
-    ``L_g`` is the mean cross-entropy of group g; the best group weights ``t`` are computed exactly. Features are not scaled: put
-    a ``StandardScaler`` before it. The same ``random_state`` gives the same bits on any number of threads, and the same as
-    ``standoff fair`` with that seed.
+    ``L_g`` is the mean cross-entropy of group g; the best group weights ``t`` are computed exactly. A logistic
+    model is solved to a certificate, and with the penalty ``C`` to a global optimality gap. Features are not scaled: put
+    a ``StandardScaler`` before it. The same ``random_state`` gives the same bits on any number of threads.
 
     Parameters
     ----------
-    model : {"logistic", "mlp"}
-        Logistic regression, or one hidden layer of 100.
+    model : {"logistic", "mlp"} or path
+        Logistic regression, one hidden layer of 100, or the file of a model (``net.toml``) that takes as many numbers as X has columns.
     method : str
         ``"minmax-reg"`` (the worst groups, regularised towards equal weights by ``lam``), ``"minmax"`` (the worst group),
         ``"normal"`` (the mean over all samples), ``"reweight"``, ``"group-dro"``, ``"tilted"``, ``"cvar"`` (the worst
@@ -44,10 +47,26 @@ class FairClassifier(NetworkClassifier):
         The weight of the regulariser of ``minmax-reg``; with 0 it is ``minmax``.
     tilt, dro_rate, share : float
         Parameters of ``tilted``, ``group-dro`` and ``cvar``.
+    C : float
+        As in scikit-learn: the inverse of the strength of an L2 penalty, ``|w|^2 / (2 C n)``; ``inf`` is no penalty. Intercepts have a
+        millionth of the penalty. Used by ``solver="certificate"``.
+    solver : {"auto", "certificate", "steps"}
+        ``"certificate"`` solves a logistic model (methods ``minmax-reg``, ``minmax``, ``normal``, ``reweight``) until a certificate holds;
+        ``"steps"`` makes ``max_iter`` steps of Adam; ``"auto"`` solves unless ``batch_size``, ``schedule`` or ``folder`` asks for steps.
+    tol : float
+        What ``"certificate"`` reaches: X, Y and, with a penalty, the optimality gap of the game with its regulariser.
+    class_weight : dict, "balanced" or None
+        As in scikit-learn: factors of the losses of each class. ``group_losses_`` include them.
+    fit_intercept, warm_start : bool
+        As in scikit-learn; for ``"certificate"``.
+    overlap : bool
+        The columns of ``sensitive_features`` are groups side by side, which overlap, instead of their combinations.
+    by_label : bool
+        Every group is crossed with the label: equal chances among those of one label.
     learning_rate : float
         The learning rate of Adam; it is divided by 10 for the last quarter of the steps.
     max_iter : int
-        The number of steps.
+        The number of steps; their limit for ``"certificate"``.
     schedule : list of (steps, rate) or None
         Stages, instead of ``learning_rate`` and ``max_iter``.
     batch_size : int or None
@@ -57,8 +76,8 @@ class FairClassifier(NetworkClassifier):
     n_jobs : int or None
         Threads: 1 if None, all cores if -1.
     folder : path or None
-        The run folder, as of ``standoff fair --out``: configuration, metrics, TensorBoard events, checkpoints, the model and its
-        results. ``standoff report`` shows it and ``standoff.read_run`` reads it. By default nothing is written.
+        The run folder, as of ``standoff fair --out``. ``standoff report`` shows it and ``standoff.read_run`` reads it. By default
+        nothing is written.
     resume : bool
         Continue the run in ``folder``; begin one if there is none. Options and data must be those of the run.
     overwrite : bool
@@ -71,6 +90,9 @@ class FairClassifier(NetworkClassifier):
     Attributes
     ----------
     classes_, groups_ : the distinct labels and groups
+    coef_, intercept_ : the logistic model, as in scikit-learn
+    optimality_gap_ : float or None
+        The objective is at most this above its minimum over all models; None without a penalty or after steps
     group_losses_, group_weights_ : the mean loss and the weight of each group on the training data
     certificate_ : Certificate
         Bounds of the gain that the network or the group weights could still make, on all training data
@@ -87,13 +109,21 @@ class FairClassifier(NetworkClassifier):
 
     def __init__(
         self,
-        model: str = "logistic",
+        model: str | os.PathLike[str] = "logistic",
         method: str = "minmax-reg",
         *,
         lam: float = 0.1,
         tilt: float = 1.0,
         dro_rate: float = 0.01,
         share: float = 0.5,
+        C: float = 1.0,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        overlap: bool = False,
+        by_label: bool = False,
         learning_rate: float = 0.03,
         max_iter: int = 800,
         schedule: list[tuple[int, float]] | None = None,
@@ -112,6 +142,14 @@ class FairClassifier(NetworkClassifier):
         self.tilt = tilt
         self.dro_rate = dro_rate
         self.share = share
+        self.C = C
+        self.solver = solver
+        self.tol = tol
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.overlap = overlap
+        self.by_label = by_label
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.schedule = schedule
@@ -125,38 +163,121 @@ class FairClassifier(NetworkClassifier):
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike | None = None, eval_set: tuple[Any, ...] | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        sensitive_features: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> FairClassifier:
         """Train. The groups are the distinct rows of ``sensitive_features``; by default the classes.
 
         ``eval_set`` is ``(X, y)`` or ``(X, y, sensitive_features)``: samples that are not trained on. Their accuracy is measured during
         training, for the run folder and ``eval_accuracy_``.
 
-        Ctrl-C raises ``KeyboardInterrupt``; a run in a folder is saved first and can be continued with ``resume=True``.
+        Ctrl-C raises ``KeyboardInterrupt``; a run in a folder is saved first and can be continued with ``resume=True``. A warning is
+        given if the classes are the groups because ``sensitive_features`` is absent, and for groups of one sample.
         """
-        if self.model not in ("logistic", "mlp"):
-            raise ValueError(f"model is {self.model!r}; give 'logistic' or 'mlp'")
+        if self.model not in ("logistic", "mlp") and not str(self.model).endswith(".toml"):
+            raise ValueError(f"model is {self.model!r}; give 'logistic', 'mlp' or the file of a model, such as 'net.toml'")
+        if int(self.max_iter) < 1:
+            raise ValueError(f"max_iter = {self.max_iter} is not allowed: it must be at least 1")
+        self.__dict__.pop("preprocessing_", None)  # of a model that was loaded before
+        if self._solves():
+            self._fit_certificate(X, y, sensitive_features, sample_weight)
+            if eval_set is not None:
+                self._evaluate(eval_set, sensitive_features is not None)
+            return self
+        asked = {"sample_weight": sample_weight is not None, "class_weight": self.class_weight is not None, "C": self.C != 1.0,
+                 "overlap": self.overlap, "fit_intercept": not self.fit_intercept, "warm_start": self.warm_start}  # fmt: skip
+        for name, wanted in asked.items():
+            if wanted:
+                raise ValueError(f"{name} needs solver='certificate': a logistic model, one of {', '.join(MIXING)}, no folder")
+        return self._fit_steps(X, y, sensitive_features, eval_set)
+
+    def _solves(self) -> bool:
+        """True if the model is solved to a certificate."""
+        if self.solver not in ("auto", "certificate", "steps"):
+            raise ValueError(f"solver is {self.solver!r}; give 'auto', 'certificate' or 'steps'")
+        stepped = self.batch_size is not None or self.schedule is not None or self.folder is not None or self.resume or self.overwrite
+        possible = self.model == "logistic" and self.method in MIXING and not stepped
+        if self.solver == "certificate" and not possible:
+            raise ValueError(
+                "solver='certificate' needs model='logistic', no batch_size, schedule or folder, and one of the methods "
+                f"{', '.join(MIXING)}; use solver='steps'"
+            )
+        return possible and self.solver != "steps"
+
+    def _fit_certificate(self, X: Any, y: ArrayLike, sensitive: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        self._seed()  # refuses a bad seed, although nothing here is random
+        old = (self.coef_, self.intercept_) if self.warm_start and hasattr(self, "coef_") else None
+        types = (np.float64, np.float32)
+        rows, target = validate_data(self, X, y, accept_sparse="csr", dtype=types, order="C", accept_large_sparse=False)
+        check_classification_targets(target)
+        self.classes_, labels = encode(column_or_1d(target))
+        weights = sample_weights(sample_weight, rows)
+        costs = class_costs(self.class_weight, self.classes_, labels, weights)
+        if self.overlap and sensitive is not None:
+            self.groups_, members = side_by_side(sensitive, rows, lambda s: grouped(s, target, rows, self.by_label), weights)
+        else:
+            self.groups_, members = members_of(*grouped(sensitive, target, rows, self.by_label), weights)
+        self._warn([len(of) for of in members], sensitive is not None)
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        start = None
+        if old is not None and old[0].shape == (outputs, rows.shape[1]):
+            start = np.concatenate([old[0].ravel(), old[1] if self.fit_intercept else []])
+        with ProgressReport(self.verbose, "loss") as bar:
+            task = LinearTask(
+                rows, labels.astype(np.float64), weights, members, "logistic", self.method, self.lam, self.C, self.tol,
+                self.max_iter, self._threads(), self.fit_intercept, bar.callback, costs,
+            )  # fmt: skip
+            fitted = fit_linear(task, len(self.classes_), start)
+        self.group_losses_, self.group_weights_ = fitted.group_losses, fitted.group_weights
+        self.certificate_, self.optimality_gap_ = fitted.certificate, fitted.gap
+        self.loss_, self.n_iter_ = fitted.value, fitted.iterations
+        self._take_linear(fitted.coef, fitted.intercept)
+
+    def _warn(self, sizes: list[int], given: bool) -> None:
+        if self.method not in ("normal", "cvar"):
+            warn_of_groups(self._group_names(), sizes, given or self.by_label)
+
+    def _evaluate(self, eval_set: tuple[Any, ...], by_features: bool) -> None:
+        if self.overlap:
+            raise ValueError("eval_set does not know groups that overlap; predict and compare instead")
+        test = self._eval_rows(eval_set, by_features)
+        right = self.classes_[test["labels"]] == self.predict(eval_set[0])
+        places = [right[test["groups"] == group] for group in range(len(self.groups_))]
+        self.eval_accuracy_ = np.array([part.mean() if len(part) else np.nan for part in places])
+
+    def _fit_steps(
+        self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike | None, eval_set: tuple[Any, ...] | None
+    ) -> FairClassifier:
         rows, target = validate_data(self, X, y, dtype=np.float32, order="C", accept_large_sparse=False)
         check_classification_targets(target)
         self.classes_, labels = encode(column_or_1d(target))
-        self.groups_, groups = _grouped(sensitive_features, target, rows)
-        count(self.groups_, "groups")
+        self.groups_, groups = grouped(sensitive_features, target, rows, self.by_label)
+        self._warn(np.bincount(groups).tolist(), sensitive_features is not None)
         train = {"x": rows, "labels": labels, "groups": groups.astype(np.uint16)}
         test = None if eval_set is None else self._eval_rows(eval_set, sensitive_features is not None)
-        vars(self).pop("preprocessing_", None)  # of a model that was loaded before
         options = self._options() | {"preprocessing": self._plain("label" if sensitive_features is None else "group")}
         with ProgressReport(self.verbose, "loss") as bar:
             out = _core.fair_train(train, test, options | {"progress": bar.callback})
         for text in out["warnings"]:
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=3)
         self.network_, self.parameters_ = out["network"], out["parameters"]
+        self._linear_of_network()
         self.group_losses_, self.group_weights_ = out["group_losses"], out["group_weights"]
         (x_lower, x_upper), (y_lower, y_upper) = out["gap"]
         self.certificate_ = Certificate(x_lower, x_upper, y_lower, y_upper, radius=1.0)
-        self.loss_, self.n_iter_ = out["value"], out["steps"]
+        self.loss_, self.n_iter_, self.optimality_gap_ = out["value"], out["steps"], None
         if eval_set is not None:
             self.eval_accuracy_ = np.array([correct / total if total else np.nan for correct, total in out["test"]])
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.model == "logistic" and self.solver != "steps" and self.method in MIXING
+        return tags
 
     def _eval_rows(self, eval_set: tuple[Any, ...], by_features: bool) -> dict[str, Any]:
         """The samples of ``eval_set``, with the classes and groups of training."""
@@ -165,7 +286,7 @@ class FairClassifier(NetworkClassifier):
             raise ValueError(f"eval_set has {len(eval_set)} parts; give {wanted}")
         rows, target = validate_data(self, eval_set[0], eval_set[1], dtype=np.float32, order="C", reset=False)
         labels = number_of(column_or_1d(target), self.classes_)
-        found, groups = _grouped(eval_set[2] if by_features else None, target, rows)
+        found, groups = grouped(eval_set[2] if by_features else None, target, rows, self.by_label)
         known = {str(group): place for place, group in enumerate(self.groups_.tolist())}
         try:
             places = np.array([known[str(group)] for group in found.tolist()], dtype=np.uint16)
@@ -175,12 +296,10 @@ class FairClassifier(NetworkClassifier):
 
     def _options(self) -> dict[str, Any]:
         steps = int(self.max_iter)
-        if steps < 1:
-            raise ValueError(f"max_iter = {self.max_iter} is not allowed: it must be at least 1")
         last = steps // 4
         stages = [(steps - last, self.learning_rate), (last, self.learning_rate / 10)] if self.schedule is None else self.schedule
         return {
-            "model": self.model,
+            "model": str(self.model),
             "method": self.method,
             "lam": float(self.lam),
             "tilt": float(self.tilt),
@@ -205,7 +324,8 @@ class FairClassifier(NetworkClassifier):
     def _metadata(self) -> dict[str, str]:
         """The preprocessing of the table, if it is known; otherwise features are read from the columns of their names."""
         known = getattr(self, "preprocessing_", None)
-        return {PREPROCESSING: self._plain("group") if known is None else known}
+        metadata = {PREPROCESSING: self._plain("group") if known is None else known}
+        return metadata | self._linear_metadata()
 
     def _plain(self, group: str) -> str:
         """The preprocessing of numeric features that are not scaled; ``group`` is the column of the groups."""
@@ -235,10 +355,12 @@ class FairClassifier(NetworkClassifier):
 
         It predicts from features with the encoding of training: ``read_table(file, like=classifier)``.
         """
-        network, parameters, metadata = _core.network_load(Path(path))
+        network, parameters, metadata = _core.network_load(existing(path))
         if PREPROCESSING not in metadata:
             raise ValueError(f"{os.fspath(path)} is not a model of a table; RobustClassifier.load reads networks of images")
-        return cls._of(network, parameters, None, metadata[PREPROCESSING])
+        new = cls._of(network, parameters, None, metadata[PREPROCESSING])
+        new._read_linear(metadata, os.fspath(path))
+        return new
 
     @classmethod
     def from_state_dict(cls, state: State, classes: ArrayLike | None = None) -> FairClassifier:
@@ -274,31 +396,5 @@ class FairClassifier(NetworkClassifier):
         new.classes_ = np.arange(outputs) if classes is None else np.asarray(classes)
         if len(new.classes_) > outputs:
             raise ValueError(f"there are {len(new.classes_)} classes, the network has {outputs} outputs")
+        new._linear_of_network()
         return new
-
-
-def _grouped(sensitive: ArrayLike | None, y: NDArray[Any], X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The distinct groups, and the group of each sample."""
-    if sensitive is None:
-        return np.unique(y, return_inverse=True)
-    sensitive = np.asarray(sensitive)
-    check_consistent_length(X, sensitive)
-    if any(map(_missing, sensitive.ravel())) if sensitive.dtype == object else _has_nan(sensitive):
-        raise ValueError("sensitive_features has missing values (NaN): give those samples a group of their own, or leave them out")
-    if sensitive.dtype == object:
-        sensitive = sensitive.astype(str)
-    if sensitive.ndim == 2 and sensitive.shape[1] == 1:
-        sensitive = sensitive[:, 0]
-    if sensitive.ndim not in (1, 2):
-        raise ValueError(f"sensitive_features has shape {sensitive.shape}; give one entry, or one row, per sample")
-    found, groups = np.unique(sensitive, return_inverse=True, axis=0)
-    return found, np.asarray(groups).reshape(-1)
-
-
-def _has_nan(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())
-
-
-def _missing(value: Any) -> bool:
-    """True for the missing values of Python, NumPy and pandas."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)

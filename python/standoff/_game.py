@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._result import Result
+from ._threads import threads_of
 from ._sets import Array, ConvexSet, flat
+from ._trees import flattened
 
 #: The largest game file, as for the command.
 _MOST_BYTES = 8 << 20
@@ -59,11 +61,12 @@ class Game:
     def from_toml(cls, text: str, folder: str | os.PathLike[str] = ".", threads: int | None = None) -> Game:
         """A game written as text (docs/formula.md); data files are read from ``folder``.
 
-        A large game runs on ``threads`` threads, all cores if not given. The number of threads does not change the result.
+        A large game runs on ``threads`` threads, all cores if not given (one thread inside a worker of
+        joblib). The number of threads does not change the result.
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads = {threads} is not allowed: give a number from 1, or None for all cores")
-        game = cls(_core.Game.toml(text, Path(folder), threads or 0))
+        game = cls(_core.Game.toml(text, Path(folder), threads_of(threads or -1)))
         game._text = (text, Path(folder))
         return game
 
@@ -88,7 +91,7 @@ class Game:
         with_value: bool | None = None,
         name: str | None = None,
     ) -> Game:
-        """A game of your own functions; the arguments are those of ``standoff.solve``.
+        """A game of your own functions; the arguments are those of ``standoff.solve``. Pytrees of JAX become vectors.
 
         >>> import standoff
         >>> game = Game.from_functions(lambda x, y: x[0] * y[0], [0.5], [0.5], standoff.Box(-1, 1), standoff.Box(-1, 1),
@@ -98,6 +101,7 @@ class Game:
         """
         from ._solve import Played, start_array
 
+        f, x0, y0, x_set, y_set, _ = flattened(f, x0, y0, x_set, y_set)
         x, y = start_array(x0, "x0"), start_array(y0, "y0")
         played = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y)
         game = cls(played.core)

@@ -19,6 +19,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("the estimators need scikit-learn 1.6 or newer: pip install scikit-learn") from error
 
 from . import _core
+from ._threads import threads_of
 from ._weights import as_tensors
 
 MOST = 2**16 - 1  # classes and groups are counted in 16 bits
@@ -103,11 +104,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
         }
 
     def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs = 0 is not allowed: give a number of threads, -1 for all, or None for one")
-        return max(int(self.n_jobs), 0)
+        return threads_of(self.n_jobs)
 
     def _seed(self) -> int:
         seed = self.random_state

@@ -68,7 +68,7 @@ class ProgressReport:
 
     def __init__(self, verbose: bool, name: str) -> None:
         self._bar = Progress() if verbose else None
-        self._name = name
+        self._name = self._text = name
 
     @property
     def callback(self) -> Any:
@@ -77,7 +77,8 @@ class ProgressReport:
 
     def _show(self, done: float, number: float) -> None:
         assert self._bar is not None
-        self._bar.show(done, self._name if math.isnan(number) else f"{self._name} {number:.6g}")
+        self._text = self._name if math.isnan(number) else f"{self._name} {number:.6g}"
+        self._bar.show(done, self._text)
 
     def __enter__(self) -> ProgressReport:
         if self._bar is not None:
@@ -87,5 +88,5 @@ class ProgressReport:
     def __exit__(self, kind: Any, *rest: Any) -> None:
         if self._bar is not None:
             if kind is None:
-                self._bar.show(1.0, self._name)
+                self._bar.show(1.0, self._text)
             self._bar.close()

@@ -7,9 +7,38 @@ from typing import Any
 
 from . import _core
 from ._game import Game
+from ._html import table
 from ._progress import ProgressReport
 from ._result import Result
+from ._threads import threads_of
 from ._sets import flat
+
+
+class RaceResult(Result):
+    """The result of a race. ``repr`` shows the standings, ``plot()`` the share of entries solved against gradients."""
+
+    _heads = ("method", "solved", "won", "within twice the winner", "median ratio")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        def row(name: str, s: dict[str, Any]) -> tuple[str, ...]:
+            ratio = "-" if s["ratio"] is None else f"{s['ratio']:.3g}"
+            return (name, f"{s['solved']} of {s['entries']}", str(s["won"]), str(s["near"]), ratio)
+
+        return [row(name, s) for name, s in self["standings"].items()]
+
+    def __repr__(self) -> str:
+        rows = [self._heads, *self._rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(self._heads))]
+        return "\n".join("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+    def _repr_html_(self) -> str:
+        return table(self._rows(), self._heads, "Race")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the share of entries that each method has solved with so many gradients, with matplotlib; returns the axes."""
+        from ._plot import plot_race
+
+        return plot_race(self, ax)
 
 
 def _several(names: Any) -> list[Any]:
@@ -74,11 +103,11 @@ def race(
         "max_grads": int(max_grads),
         "noise": float(noise),
         "seed": int(seed),
-        "threads": 0 if n_jobs < 0 else int(n_jobs),
+        "threads": threads_of(n_jobs) if n_jobs else 0,
     }
     with ProgressReport(verbose, "racing") as bar:
         raw = _core.race(request | {"progress": bar.callback})
     names = ("entries", "solved", "won", "near", "ratio")
     standings = {method: dict(zip(names, counts, strict=True)) for method, counts in raw["standings"].items()}
     curves = {(game, method): curve for game, method, curve in raw["curves"]}
-    return Result(entries=raw["entries"], standings=standings, curves=curves)
+    return RaceResult(entries=raw["entries"], standings=standings, curves=curves)

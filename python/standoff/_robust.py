@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from ._network import NetworkClassifier, State, encode, number_of
 from ._evaluate import attacked, check_pixels, image_rows, labelled_images
+from ._paths import existing
 from ._progress import ProgressReport
 from ._result import Certificate, Result
 from ._weights import as_tensors
@@ -32,10 +32,12 @@ class RobustClassifier(NetworkClassifier):
 
     Parameters
     ----------
-    model : {"lenet", "fair-cnn", "mlp", "logistic"}
-    method : {"paper", "madry", "trades", "ibp", "natural"}
+    model : {"lenet", "fair-cnn", "mlp", "logistic"} or path
+        A preset, or the file of a model (``net.toml``).
+    method : {"paper", "madry", "trades", "ibp", "crown-ibp", "natural"}
         The approximation of the inner maximum: the largest loss of targeted attacks, one untargeted attack, the divergence under
-        attack, an interval bound that no attack can exceed (such networks can be certified), or no attack.
+        attack, an interval bound that no attack can exceed (such networks can be certified), the same mixed with a tighter bound by
+        backward linear relaxation (for chains of convolutions, dense layers, ``relu``, ``leaky_relu`` and ``ramp``), or no attack.
     eps : float
         The largest change of a pixel, from 0 to 1.
     attack_steps, step_size : int, float or None
@@ -43,9 +45,14 @@ class RobustClassifier(NetworkClassifier):
     targets : int or str
         The number of target classes that ``paper`` attacks with all steps (at most all other classes), or ``"all"``, or ``"proven"``.
     lam, beta, kappa : float
-        The regulariser of ``paper``, the weight of the divergence in ``trades``, the final weight of the clean loss in ``ibp``.
+        The regulariser of ``paper``, the weight of the divergence in ``trades``, the final weight of the clean loss in ``ibp`` and
+        ``crown-ibp``.
+    crown : (float, float)
+        The share of the tighter bound in ``crown-ibp``, from 0 to 1: before eps grows, and at its full size.
     warmup, ramp : float
         Epochs with eps = 0, and epochs in which eps grows to its value.
+    ramp_from : float
+        The eps that it grows from.
     epochs, learning_rate : float
         Passes over the data, and the learning rate of Adam; it is divided by 10 for the last third.
     schedule : list of (epochs, rate) or None
@@ -61,7 +68,7 @@ class RobustClassifier(NetworkClassifier):
     ----------
     classes_, n_features_in_, n_iter_ : as in all estimators of scikit-learn
     certificate_, loss_ : certificate and value of the frozen game on the measured images
-    standing_ : (correct, total): measured images that are classified correctly under the attack of training (``ibp``: proven)
+    standing_ : (correct, total): measured images that are classified correctly under the attack of training (``ibp`` and ``crown-ibp``: proven)
 
     >>> import numpy as np
     >>> from standoff import RobustClassifier
@@ -75,7 +82,7 @@ class RobustClassifier(NetworkClassifier):
 
     def __init__(
         self,
-        model: str = "lenet",
+        model: str | os.PathLike[str] = "lenet",
         method: str = "paper",
         *,
         eps: float = 0.3,
@@ -85,8 +92,10 @@ class RobustClassifier(NetworkClassifier):
         lam: float = 0.0,
         beta: float = 1.0,
         kappa: float = 0.5,
+        crown: tuple[float, float] = (1.0, 0.0),
         warmup: float = 0.0,
         ramp: float = 1.0,
+        ramp_from: float = 0.0,
         epochs: float = 3.0,
         learning_rate: float = 1e-3,
         schedule: list[tuple[float, float]] | None = None,
@@ -109,8 +118,10 @@ class RobustClassifier(NetworkClassifier):
         self.lam = lam
         self.beta = beta
         self.kappa = kappa
+        self.crown = crown
         self.warmup = warmup
         self.ramp = ramp
+        self.ramp_from = ramp_from
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.schedule = schedule
@@ -164,7 +175,7 @@ class RobustClassifier(NetworkClassifier):
         epochs, rate = float(self.epochs), float(self.learning_rate)
         stages = [(epochs * 2 / 3, rate), (epochs / 3, rate / 10)] if self.schedule is None else self.schedule
         return {
-            "model": self.model,
+            "model": str(self.model),
             "method": self.method,
             "eps": float(self.eps),
             "steps": int(self.attack_steps),
@@ -173,8 +184,10 @@ class RobustClassifier(NetworkClassifier):
             "lam": float(self.lam),
             "beta": float(self.beta),
             "kappa": float(self.kappa),
+            "crown": (float(self.crown[0]), float(self.crown[1])),
             "warmup": float(self.warmup),
             "ramp": float(self.ramp),
+            "ramp_from": float(self.ramp_from),
             "schedule": [(float(length), float(at)) for length, at in stages],
             "seed": self._seed(),
             "threads": self._threads(),
@@ -184,6 +197,7 @@ class RobustClassifier(NetworkClassifier):
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
         rows: NDArray[np.float32] = validate_data(self, image_rows(X)[0], dtype=np.float32, order="C", reset=False)
+        check_pixels(rows)
         return rows
 
     def attack(
@@ -238,7 +252,7 @@ class RobustClassifier(NetworkClassifier):
 
         A file that does not describe its network is recognised by its tensors, or read as ``model``, for images of ``shape``.
         """
-        return cls._of(_core.network_recognise(Path(path), shape, model), None)
+        return cls._of(_core.network_recognise(existing(path), shape, model), None)
 
     @classmethod
     def from_state_dict(

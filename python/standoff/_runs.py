@@ -18,6 +18,40 @@ from ._result import Result
 Columns = dict[str, NDArray[Any]]
 
 
+class RunFolder(Result):
+    """The content of a run folder: ``repr`` shows the runs, ``plot()`` the trade-off of ``fair`` or the loss of ``robust``."""
+
+    def __repr__(self) -> str:
+        state = "finished" if self["finished"] else "not finished"
+        runs = [f"  {run['name']}: {'finished' if run['finished'] else 'not finished'}" for run in self["runs"]]
+        return "\n".join([f"<run folder of `standoff {self['kind']}`, {state}, {len(runs)} runs>", *runs[:20], *["  ..."][: len(runs) > 20]])
+
+    def tradeoff(self) -> dict[str, tuple[float, float]]:
+        """Of each method of ``fair``: the average accuracy of the groups and that of the worst, in percent, mean over its finished runs."""
+        found: dict[str, list[tuple[float, float]]] = {}
+        for run in self["runs"]:
+            if self["kind"] == "fair" and run["result"] is not None:
+                shares = [100 * part["correct"] / part["total"] for part in run["result"]["test"] if part["total"]]
+                if shares:
+                    name = run["name"].split("-seed-")[0]
+                    found.setdefault(name, []).append((sum(shares) / len(shares), min(shares)))
+        return {name: (float(np.mean([a for a, _ in all_])), float(np.mean([w for _, w in all_]))) for name, all_ in found.items()}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw with matplotlib; returns the axes. For ``fair`` the worst group against the average, for ``robust`` the loss."""
+        from ._plot import plot_curve, plot_tradeoff
+
+        if self["kind"] == "fair":
+            points = self.tradeoff()
+            if not points:
+                raise ValueError("no finished run has test samples: there is no trade-off to draw")
+            return plot_tradeoff(points, ax)
+        metrics = self["runs"][0]["metrics"] if self["runs"] else {}
+        if "value" not in metrics:
+            raise ValueError(f"a run folder of `standoff {self['kind']}` without measurements has no picture; standoff report shows it")
+        return plot_curve(metrics["step"], {"loss": metrics["value"]}, "step", ax)
+
+
 def read_run(path: str | os.PathLike[str]) -> Result:
     """Read the folder of a training or of an evaluation under attack, finished or not.
 
@@ -64,7 +98,7 @@ def read_run(path: str | os.PathLike[str]) -> Result:
         finished = runs[0].finished
     else:
         runs, finished = [], results is not None and not results.get("interrupted", False)
-    return Result(
+    return RunFolder(
         kind=kind,
         config=None if config is None else json.loads(config),
         manifest=None if manifest is None else json.loads(manifest),

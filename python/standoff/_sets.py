@@ -13,13 +13,21 @@ from . import _core
 Array = NDArray[np.float64]
 
 
-def flat(v: ArrayLike) -> Array:
+def real(v: ArrayLike, name: str = "the array") -> Array:
+    """An array of float64; a copy only if needed. Complex numbers are refused: NumPy would drop their imaginary parts."""
+    given = np.asarray(v)
+    if given.dtype.kind == "c":
+        raise TypeError(f"{name} is complex ({given.dtype}): real numbers are needed; split it into real and imaginary parts")
+    return np.asarray(given, dtype=np.float64)
+
+
+def flat(v: ArrayLike, name: str = "the array") -> Array:
     """The entries in C order as contiguous float64; a copy only if needed."""
-    return np.ascontiguousarray(v, dtype=np.float64).reshape(-1)
+    return np.ascontiguousarray(real(v, name)).reshape(-1)
 
 
 def _matrix(a: ArrayLike, name: str) -> Array:
-    a = np.ascontiguousarray(a, dtype=np.float64)
+    a = np.ascontiguousarray(real(a, name))
     if a.ndim != 2:
         raise ValueError(f"{name} has shape {a.shape}, a matrix of shape (rows, columns) is needed")
     return a
@@ -47,8 +55,9 @@ class ConvexSet:
         >>> Simplex(3).project([0.5, 0.5, 3.0])
         array([0., 0., 1.])
         """
-        v = np.asarray(v, dtype=np.float64)
-        self._check(v)
+        v = real(v, "v")
+        fitted = self.sized(v.size)
+        fitted._check(v)
         if out is None:
             out = np.array(v, order="C")
         elif not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.c_contiguous):
@@ -57,13 +66,19 @@ class ConvexSet:
             raise ValueError(f"out has shape {out.shape}, v has shape {v.shape}")
         elif out is not v:
             out[...] = v
-        self._set.project(out.reshape(-1))
+        fitted._set.project(out.reshape(-1))
         return out
 
     def distance(self, v: ArrayLike) -> float:
         """The distance of ``v`` from the set; NaN if ``v`` has a NaN."""
-        self._check(np.asarray(v))
-        return self._set.distance(flat(v))
+        v = real(v, "v")
+        fitted = self.sized(v.size)
+        fitted._check(v)
+        return fitted._set.distance(flat(v))
+
+    def sized(self, n: int) -> ConvexSet:
+        """The set for n coordinates: a ``Box`` whose sides are numbers stretches, every other set is returned unchanged."""
+        return self
 
     def contains(self, v: ArrayLike, tolerance: float = 1e-9) -> bool:
         """True if ``v`` is within ``tolerance`` of the set; False with a NaN."""
@@ -92,6 +107,37 @@ class ConvexSet:
     _arguments: tuple[Any, ...] = ()
 
 
+def fitted(given: Any, v: Array, name: str) -> ConvexSet:
+    """The set of the player ``name`` for points such as ``v``: a set, None, or bounds as in ``scipy.optimize``."""
+    if given is None:
+        return Free(v.size)
+    chosen = given if isinstance(given, ConvexSet) else _bounded(given, v.size, name)
+    chosen = chosen.sized(v.size)
+    if chosen.dim != v.size:
+        raise ValueError(f"{name} has shape {v.shape}, but {name[0]}_set has shape ({chosen.dim},)")
+    return chosen
+
+
+def _bounded(given: Any, n: int, name: str) -> ConvexSet:
+    """A box of ``scipy.optimize.Bounds``, or of pairs ``[(lower, upper), ...]``; None is an infinite side."""
+    if hasattr(given, "lb") and hasattr(given, "ub"):
+        lower, upper = real(given.lb, "lb"), real(given.ub, "ub")
+        if lower.size == upper.size == 1:  # scipy stretches both a number and an array with one entry
+            return Box(lower.reshape(()), upper.reshape(()))
+        return Box(lower, upper)
+    pairs = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(pairs, (list, tuple)) or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+        raise TypeError(
+            f"{name[0]}_set is a {type(given).__name__}; give a set such as standoff.Box(lower, upper), "
+            "pairs [(lower, upper), ...] or scipy.optimize.Bounds"
+        )
+    if len(pairs) != n:
+        raise ValueError(f"{name[0]}_set has {len(pairs)} pairs of bounds, {name} has {n} entries; give one pair per entry")
+    lowest = [-np.inf if low is None else low for low, _ in pairs]
+    highest = [np.inf if high is None else high for _, high in pairs]
+    return Box(lowest, highest)
+
+
 def _rebuild(kind: type[ConvexSet], arguments: tuple[Any, ...]) -> ConvexSet:
     return kind(*arguments)
 
@@ -107,15 +153,17 @@ class Free(ConvexSet):
 class Box(ConvexSet):
     """``lower <= z <= upper``, coordinate by coordinate; sides may be infinite.
 
-    A number applies to every coordinate; ``n`` is the number of coordinates if both sides are numbers.
+    A number applies to every coordinate. If both sides are numbers, the box has ``n`` coordinates; without ``n`` it takes the
+    number of coordinates of the point that it is used with, and counts as one coordinate in a ``Product``.
 
-    >>> Box(-1, 1, n=3).project([2.0, 0.5, -7.0])
+    >>> Box(-1, 1).project([2.0, 0.5, -7.0])
     array([ 1. ,  0.5, -1. ])
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, n: int | None = None) -> None:
-        lower, upper = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+        lower, upper = real(lower, "lower"), real(upper, "upper")
         self._arguments = (lower, upper, n)
+        self._stretches = n is None and lower.ndim == upper.ndim == 0
         if n is not None:
             _core.Set.limit("box", n)
         shape = () if n is None else (n,)
@@ -127,6 +175,10 @@ class Box(ConvexSet):
         if n is not None and low.size != n:
             raise ValueError(f"lower has shape {lower.shape}, upper has shape {upper.shape}, n is {n}")
         super().__init__(_core.Set.boxed(flat(low), flat(high)), lower=lower, upper=upper, **({} if n is None else {"n": n}))
+
+    def sized(self, n: int) -> ConvexSet:
+        """The same sides for n coordinates, if both are numbers and the box was made without ``n``."""
+        return Box(self._arguments[0], self._arguments[1], n) if self._stretches and n != self.dim else self
 
 
 class Ball(ConvexSet):
@@ -142,7 +194,7 @@ class Ball(ConvexSet):
                 raise ValueError("give the centre, or n, the number of coordinates")
             _core.Set.limit("ball", n)
             center = np.zeros(n)
-        middle = flat(center)
+        middle = flat(center, "center")
         if n is not None and middle.size != n:
             raise ValueError(f"center has shape ({middle.size},), n is {n}")
         self._arguments = (radius, middle, n)
@@ -177,7 +229,7 @@ class Halfspace(ConvexSet):
     """
 
     def __init__(self, a: ArrayLike, b: float) -> None:
-        normal = flat(a)
+        normal = flat(a, "a")
         self._arguments = (normal, b)
         super().__init__(_core.Set.halfspace(normal, b), a=normal, b=b)
 
@@ -190,7 +242,7 @@ class Affine(ConvexSet):
     """
 
     def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
-        a, rhs = _matrix(A, "A"), flat(b)
+        a, rhs = _matrix(A, "A"), flat(b, "b")
         self._arguments = (a, rhs)
         _one_per_row(a, rhs)
         super().__init__(_core.Set.affine(a, rhs), A=a, b=rhs)
@@ -205,7 +257,7 @@ class Polyhedron(ConvexSet):
     """
 
     def __init__(self, A: ArrayLike, b: ArrayLike) -> None:
-        a, rhs = _matrix(A, "A"), flat(b)
+        a, rhs = _matrix(A, "A"), flat(b, "b")
         self._arguments = (a, rhs)
         _one_per_row(a, rhs)
         super().__init__(_core.Set.polyhedron(a, rhs), A=a, b=rhs)

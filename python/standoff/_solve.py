@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from . import _core
 from ._precision import noted, stated
 from ._progress import Progress
-from ._result import Certificate, Record, Result
-from ._sets import Array, ConvexSet, Free, flat
+from ._result import Certificate, Record, Result, Solution
+from ._sets import Array, ConvexSet, fitted, flat, real
+from ._trees import flattened
 
 Function = Callable[[Array, Array], Any]
 
@@ -22,20 +23,10 @@ DIFFERENCES = "central differences"
 
 def start_array(v: ArrayLike, name: str) -> Array:
     """A contiguous array of float64 with at least one axis; a copy only if needed."""
-    v = np.ascontiguousarray(v, dtype=np.float64)
+    v = np.atleast_1d(np.ascontiguousarray(real(v, name)))
     if v.size == 0:
         raise ValueError(f"{name} has shape {v.shape}: it has no entries")
     return v
-
-
-def _fit(chosen: ConvexSet | None, v: Array, name: str) -> ConvexSet:
-    if chosen is None:
-        return Free(v.size)
-    if not isinstance(chosen, ConvexSet):
-        raise TypeError(f"{name[0]}_set is a {type(chosen).__name__}; give a set such as standoff.Box(lower, upper)")
-    if chosen.dim != v.size:
-        raise ValueError(f"{name} has shape {v.shape}, but {name[0]}_set has shape ({chosen.dim},)")
-    return chosen
 
 
 class Played:
@@ -61,7 +52,7 @@ class Played:
             grad_x, grad_y = f.grad_x, f.grad_y
             if with_value is None:
                 with_value = bool(getattr(f, "with_value", False))
-        self.sets = (_fit(x_set, x, "x0"), _fit(y_set, y, "y0"))
+        self.sets = (fitted(x_set, x, "x0"), fitted(y_set, y, "y0"))
         missing = [name for name, given in [("grad_x", grad_x), ("grad_y", grad_y)] if given is None]
         self.gradients = f"{DIFFERENCES} for {' and '.join(missing)}" if missing else "given"
         made = (self.sets[0]._set, self.sets[1]._set)
@@ -154,7 +145,7 @@ def _way(worst: float, lowest: float, eps: float) -> float:
 
 def finish(raw: dict[str, Any], shapes: tuple[tuple[int, ...], tuple[int, ...]], **more: Any) -> Result:
     """The result from the dictionary of the compiled half."""
-    result = Result(raw)
+    result = Solution(raw)
     result["x"], result["y"] = raw["x"].reshape(shapes[0]), raw["y"].reshape(shapes[1])
     result["gap"] = Certificate(*raw["gap"])
     result["proof"] = result["gap"].proof
@@ -208,10 +199,10 @@ def solve(
     f : callable or Game
         ``f(x, y)``, a number. ``x`` and ``y`` have the shapes of ``x0`` and ``y0`` and are read-only. A ``Game`` has
         its own sets and start.
-    x0, y0 : array_like
+    x0, y0 : array_like, or pytrees with ``from_jax``
         The start; it is projected onto the sets first.
-    x_set, y_set : ConvexSet, optional
-        The domains of the players; all of space by default.
+    x_set, y_set : ConvexSet, list of (lower, upper) or scipy.optimize.Bounds, optional
+        The domains of the players; all of space by default. ``Box(-1, 1)`` applies to every coordinate.
     grad_x, grad_y : callable, optional
         The gradients, in the shapes of ``x0`` and ``y0``. Without them central differences of ``f`` are used, and the
         result says so. Objects made by ``from_jax`` and ``from_torch`` have theirs.
@@ -282,12 +273,17 @@ def solve(
         x, y = start_array(f.x0 if x0 is None else x0, "x0"), start_array(f.y0 if y0 is None else y0, "y0")
         raw = _played(core, x, y, chosen, progress)
         return finish(raw, (x.shape, y.shape), gradients=getattr(f, "_gradients", "exact"), warnings=noted(core, grad_error))
+    if isinstance(f, str):
+        raise TypeError("f is text: give a function of x and y, or a game (Game.from_toml, Game.from_file, zoo)")
     if x0 is None or y0 is None:
         raise TypeError("x0 and y0 are missing: give the start")
-    x, y = start_array(x0, "x0"), start_array(y0, "y0")
-    game = Played(f, x, y, x_set, y_set, grad_x, grad_y, with_value, linear_in_y, resample)
+    flat_game = flattened(f, x0, y0, x_set, y_set)
+    x, y = start_array(flat_game.x, "x0"), start_array(flat_game.y, "y0")
+    game = Played(flat_game.f, x, y, flat_game.x_set, flat_game.y_set, grad_x, grad_y, with_value, linear_in_y, resample)
     raw = _played(game.core, x, y, chosen, progress)
-    return finish(raw, (x.shape, y.shape), gradients=game.gradients, warnings=noted(game.core, grad_error))
+    result = finish(raw, (x.shape, y.shape), gradients=game.gradients, warnings=noted(game.core, grad_error))
+    result["x"], result["y"] = flat_game.rebuild(0, result["x"]), flat_game.rebuild(1, result["y"])
+    return result
 
 
 def _played(core: _core.Game, x: Array, y: Array, chosen: dict[str, Any], progress: Progress | None) -> dict[str, Any]:

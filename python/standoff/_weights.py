@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._paths import existing
 
 
 def as_tensors(state: Mapping[str, Any]) -> dict[str, NDArray[np.float32]]:
@@ -34,7 +35,7 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray[np.float
     >>> load_safetensors(file)
     {'fc1.bias': array([1., 2.], dtype=float32)}
     """
-    return _core.tensors_load(Path(path))[0]
+    return _core.tensors_load(existing(path))[0]
 
 
 def save_safetensors(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+# Two devices of the processor for JAX's pmap and shard_map, before a test starts JAX.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
 ROOT = Path(__file__).resolve().parents[2]
 
 

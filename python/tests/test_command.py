@@ -66,7 +66,7 @@ def test_a_fair_classifier_has_the_same_bits(standoff, root, tmp_path, method, f
     fair_run(standoff, root, tmp_path / "run", "--method", method, *more)
     theirs = so.load_safetensors(tmp_path / "run" / folder / "model.safetensors")
     table = people(root)
-    ours = so.FairClassifier(method=method, random_state=3, **options).fit(table.X, table.y, sensitive_features=table.groups)
+    ours = so.FairClassifier(method=method, random_state=3, solver="steps", **options).fit(table.X, table.y, sensitive_features=table.groups)
     state = ours.state_dict()
     assert state.keys() == theirs.keys()
     for name, values in theirs.items():
@@ -111,17 +111,22 @@ def test_a_classifier_of_plain_numbers_is_asked_by_the_names_of_its_features(sta
     assert predictions(standoff("predict", tmp_path / "plain.safetensors", "--data", tmp_path / "new.csv")) == list(ours.predict(frame))
 
 
-@pytest.mark.parametrize("method", ["paper", "madry", "trades", "ibp", "natural"])
+@pytest.mark.parametrize("method", ["paper", "madry", "trades", "ibp", "crown-ibp", "natural"])
 def test_a_robust_network_has_the_same_bits(standoff, root, tmp_path, method):
     pytest.importorskip("sklearn")
-    settings = {"steps": 3, "ramp": 0.5, "warmup": 0.25, "batch": 20, "eps": 0.2, "seed": 7, "limit": 100}
+    settings = {"steps": 3, "ramp": 0.5, "ramp_from": 0.1, "warmup": 0.25, "batch": 20, "eps": 0.2, "seed": 7, "limit": 100}
     text = "".join(f"{key} = {value}\n" for key, value in settings.items())
-    text += f'method = "{method}"\nmodel = "mlp"\nschedule = [[1, 1e-3], [1, 1e-4]]\nmeasure_images = 50\njudge_images = 20\n'
+    model = "mlp"
+    if method == "crown-ibp":
+        model = str(tmp_path / "chain.toml")
+        layers = ["conv(4, 3, stride=3)", "ramp", "flatten", "dense(10)"]
+        (tmp_path / "chain.toml").write_text(f"input = [1, 28, 28]\nlayers = {json.dumps(layers)}\n")
+    text += f'method = "{method}"\nmodel = "{model}"\nschedule = [[1, 1e-3], [1, 1e-4]]\nmeasure_images = 50\njudge_images = 20\n'
     (tmp_path / "tiny.toml").write_text(text)
     standoff("robust", "--config", tmp_path / "tiny.toml", "--data", root / "data/mnist", "--out", tmp_path / "run")
     X, y = images(root, "train", 100)
     ours = so.RobustClassifier(
-        "mlp", method, eps=0.2, attack_steps=3, ramp=0.5, warmup=0.25, schedule=[(1, 1e-3), (1, 1e-4)], batch_size=20,
+        model, method, eps=0.2, attack_steps=3, ramp=0.5, ramp_from=0.1, warmup=0.25, schedule=[(1, 1e-3), (1, 1e-4)], batch_size=20,
         measured=50, random_state=7,
     ).fit(X, y)  # fmt: skip
     for name, values in so.load_safetensors(tmp_path / "run/model.safetensors").items():

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 import standoff as so  # noqa: E402
 
 
-@parametrize_with_checks([so.FairClassifier(max_iter=200)])
+@parametrize_with_checks([so.FairClassifier()])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
@@ -45,7 +45,7 @@ def test_what_it_reports_is_so(method):
     right = fair.predict_proba(X)[np.arange(len(y)), y]
     losses = [-np.log(right[group == g]).mean() for g in (0, 1)]
     np.testing.assert_allclose(fair.group_losses_, losses, rtol=1e-5)
-    assert fair.certificate_.x_upper >= 0 and fair.n_iter_ == 800
+    assert fair.certificate_.x_upper >= 0 and (fair.n_iter_ == 800 if method == "cvar" else fair.n_iter_ < 50)
     state = fair.state_dict()
     assert [v.shape for v in state.values()] == [(2, 2), (2,)]
     logits = X @ list(state.values())[0].T + list(state.values())[1]
@@ -83,7 +83,7 @@ def test_tables_bring_their_names():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"model": "forest"}, "give 'logistic' or 'mlp'"),
+        ({"model": "forest"}, "give 'logistic', 'mlp' or the file of a model"),
         ({"method": "magic"}, "unknown method `magic`"),
         ({"max_iter": 0}, "max_iter = 0 is not allowed"),
         ({"lam": -1.0}, "lambda is -1"),
@@ -115,7 +115,7 @@ def test_ctrl_c_ends_a_training_within_a_second():
     timer = threading.Timer(0.3, send)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        so.FairClassifier(max_iter=10**7).fit(X, y, sensitive_features=group)
+        so.FairClassifier(max_iter=10**7, solver="steps").fit(X, y, sensitive_features=group)
     late = time.monotonic() - sent[0]
     timer.join()
     assert late < 1

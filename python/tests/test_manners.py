@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -164,7 +165,7 @@ def test_ten_million_entries_cross_without_a_copy():
 def test_ten_million_features_are_predicted_from_where_they_lie(monkeypatch):
     pytest.importorskip("sklearn")
     X = np.zeros((10**6, 10), dtype=np.float32)
-    fair = so.FairClassifier(max_iter=1, random_state=0).fit(np.eye(10), [0, 1] * 5)
+    fair = so.FairClassifier("mlp", max_iter=1, random_state=0).fit(np.eye(10), [0, 1] * 5)
     seen = []
     real = _core.network_logits
     monkeypatch.setattr(_core, "network_logits", lambda x, *rest: (seen.append(_core.address(x)), real(x, *rest))[1])
@@ -210,3 +211,60 @@ def test_the_function_may_use_the_start_while_it_is_called():
         return float(x @ x - y @ y)
 
     assert so.solve(f, x0, [1.0], box, eps=1e-4).success
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"x0": [1 + 0j]}, "x0"),
+        ({"f": lambda x, y: 1j * x[0]}, "f returned"),
+        ({"f": lambda x, y: np.complex64(x[0])}, "f returned"),
+        ({"grad_x": lambda x, y: np.array([1j])}, "grad_x returned"),
+        ({"grad_y": lambda x, y: [1j]}, "grad_y returned"),
+    ],
+)
+def test_complex_numbers_are_refused(given, name):
+    good = {"f": plain, "x0": [1.0], "y0": [1.0], "grad_x": lambda x, y: y, "grad_y": lambda x, y: x}
+    with pytest.raises(TypeError, match=f"{name}.*complex"):
+        so.solve(**(good | given))
+
+
+def test_complex_sets_and_points_are_refused():
+    for make in [lambda: so.Box(0, 1j), lambda: so.Ball(1.0, [1j]), lambda: so.Halfspace([1j], 0), lambda: so.Affine([[1j]], [0])]:
+        with pytest.raises(TypeError, match="complex"):
+            make()
+    with pytest.raises(TypeError, match="complex"):
+        so.Simplex(2).project([1j, 0])
+    with pytest.raises(TypeError, match="complex"):
+        so.certify(so.zoo["kink"], [1j], [0.0])
+
+
+def square(x, y):
+    return float(x @ x - y @ y)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [so.Box(-1, 1), [(-1, 1)] * 3, np.array([[-1, 1]] * 3), ((-1.0, 1),) * 3, SimpleNamespace(lb=-1, ub=1), SimpleNamespace(lb=[-1], ub=[1])],
+)
+def test_bounds_stretch_and_are_read_as_in_scipy(bounds):
+    point = so.solve(square, [3.0, -3.0, 0.5], [1.0], bounds, max_iters=0, grad_x=lambda x, y: 2 * x, grad_y=lambda x, y: -2 * y)
+    np.testing.assert_array_equal(point.x, [1.0, -1.0, 0.5])
+
+
+def test_none_is_an_infinite_side_as_in_scipy():
+    point = so.solve(square, [3.0, -3.0], [1.0], [(None, 1), (0, None)], max_iters=0)
+    np.testing.assert_array_equal(point.x, [1.0, 0.0])
+    optimize = pytest.importorskip("scipy.optimize")
+    point = so.solve(square, [3.0, -3.0], [1.0], optimize.Bounds([-np.inf, 0], 1), max_iters=0)
+    np.testing.assert_array_equal(point.x, [1.0, 0.0])
+
+
+def test_bounds_of_the_wrong_length_or_kind_are_refused():
+    with pytest.raises(ValueError, match="2 pairs of bounds, x0 has 3 entries"):
+        so.solve(square, [0.0] * 3, [1.0], [(0, 1)] * 2)
+    with pytest.raises(TypeError, match="x_set is a list"):
+        so.solve(square, [0.0] * 3, [1.0], [0, 1, 2])
+    with pytest.raises(ValueError, match=r"x_set has shape \(2,\)"):
+        so.solve(square, [0.0] * 3, [1.0], so.Box(-1, 1, n=2))
+    assert so.Box(-1, 1).dim == 1 and so.Product(so.Box(-1, 1), so.Simplex(2)).dim == 3

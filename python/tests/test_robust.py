@@ -164,6 +164,9 @@ def test_bad_images_are_refused_with_the_reason(trained):
     X, y = stripes(20)
     with pytest.raises(ValueError, match="want 0 to 1: divide by 255"):
         so.RobustClassifier("mlp").fit(X * 255, y)
+    for ask in (trained.predict, trained.predict_proba, lambda X: trained.score(X, y)):
+        with pytest.raises(ValueError, match="want 0 to 1: divide by 255"):
+            ask(X * 255)
     with pytest.raises(ValueError, match=r"X has shape \(64,\)"):
         trained.predict(X[0].reshape(-1))
     with pytest.raises(ValueError, match="25 features"):
@@ -180,3 +183,18 @@ def test_bad_images_are_refused_with_the_reason(trained):
         so.RobustClassifier().attack(X, y)
     with pytest.raises(ValueError, match="fit none of the networks"):
         so.RobustClassifier.from_state_dict({"w": np.zeros((3, 3)), "b": np.zeros(3)})
+
+
+def test_the_file_of_a_model_is_a_model(tmp_path):
+    X, y = stripes()
+    path = tmp_path / "net.toml"
+    path.write_text('input = [1, 8, 8]\nlayers = ["conv(3, 4)", "relu", "flatten", "dense(2)"]\n')
+    options = dict(eps=0.05, epochs=20, learning_rate=0.02, batch_size=40, random_state=1)
+    network = so.RobustClassifier(path, "madry", ramp_from=0.02, **options).fit(X, y)
+    assert network.score(X.reshape(120, -1), y) == 1.0 and "conv(3, 4)" in network.network_
+    fair = so.FairClassifier(model=str(path), max_iter=60, random_state=1).fit(X.reshape(120, -1), y)
+    assert fair.score(X.reshape(120, -1), y) == 1.0 and "conv(3, 4)" in fair.network_
+    with pytest.raises(ValueError, match=r"no file .*none\.toml"):
+        so.RobustClassifier(model=str(tmp_path / "none.toml")).fit(X, y)
+    with pytest.raises(ValueError, match="ramp_from is 0.2: want a number from 0 to eps, which is 0.1"):
+        so.RobustClassifier(eps=0.1, ramp_from=0.2, batch_size=40).fit(X, y)

@@ -8,14 +8,14 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff_nn::attack::{Grid, Norm};
+use standoff_nn::attack::{Evaluator, Grid, Norm, PixelRange, Protocol, Request};
 use standoff_nn::certify::Certified;
-use standoff_nn::{Engine, Model};
+use standoff_nn::{Engine, Model, Shape};
 use standoff_train::attack::config::Rules;
 use standoff_train::attack::images::Images;
 use standoff_train::attack::measure::MeasuredAttack;
 use standoff_train::attack::report::{Block, ImageOutcome, Row};
-use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent};
+use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, ProofMethod};
 
 use crate::progress::{SignalPoll, option, refuse, train_error};
 
@@ -48,7 +48,7 @@ pub(crate) struct ImageArrays<'py> {
 
 impl ImageArrays<'_> {
     /// The engine and the images as the library takes them. Both are copies.
-    fn load(&self, threads: usize) -> PyResult<(Engine, Images)> {
+    pub(crate) fn load(&self, threads: usize) -> PyResult<(Engine, Images)> {
         let mut engine = Engine::new(&Model::from_toml(&self.network).map_err(refuse)?, threads).map_err(refuse)?;
         engine.set_weights(self.parameters.as_slice()?).map_err(refuse)?;
         let (input, outputs) = (engine.model().input(), engine.model().outputs());
@@ -59,8 +59,7 @@ impl ImageArrays<'_> {
             pixels: self.images.as_slice()?.to_vec(),
             places: (0..labels.len()).collect(),
             labels,
-            rows: input.height,
-            cols: input.width,
+            shape: input,
             names,
             about: "arrays".to_owned(),
             notes: Vec::new(),
@@ -85,6 +84,15 @@ impl EvaluateRequest {
         })
     }
 
+    /// The protocols for images of a function.
+    pub(crate) fn protocols_in(&self, images: Shape, pixels: PixelRange) -> PyResult<Vec<Protocol>> {
+        let AttackConfig { eps, attacks, norm, grid, chain, .. } = self.config()?;
+        let request = |eps| {
+            Request { eps, paper: false, attacks: attacks.as_deref(), norm, grid, chain }.protocol_in(images, pixels)
+        };
+        eps.into_iter().map(|eps| request(eps).map_err(refuse)).collect()
+    }
+
     fn deadline(&self) -> PyResult<Option<Instant>> {
         let seconds = |s: f64| {
             let after = Duration::try_from_secs_f64(s).ok().and_then(|wait| Instant::now().checked_add(wait));
@@ -102,12 +110,18 @@ pub(crate) fn evaluate<'py>(
     request: EvaluateRequest,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let (engine, images) = data.load(request.threads)?;
-    let measured = py.detach(|| measure(&engine, &images, &request))?;
+    let protocols = request.config()?.protocols(engine.model().input()).map_err(train_error)?;
+    let measured = py.detach(|| measure((&engine, Some(&engine)), &images, &protocols, &request))?;
     measured.into_iter().map(|one| dictionary(py, one)).collect()
 }
 
-fn measure(engine: &Engine, images: &Images, request: &EvaluateRequest) -> PyResult<Vec<MeasuredAttack>> {
-    let protocols = request.config()?.protocols(engine.model().input()).map_err(train_error)?;
+/// Runs the protocols of every eps, on a network and, for proofs, its engine.
+pub(crate) fn measure(
+    (network, engine): (&dyn Evaluator, Option<&Engine>),
+    images: &Images,
+    protocols: &[Protocol],
+    request: &EvaluateRequest,
+) -> PyResult<Vec<MeasuredAttack>> {
     let (stop, raised) = (AtomicBool::new(false), Cell::new(None));
     let poll = RefCell::new(SignalPoll::new(request.progress.as_ref()));
     let (current, last) = (Cell::new(0), Cell::new(0.0));
@@ -128,24 +142,31 @@ fn measure(engine: &Engine, images: &Images, request: &EvaluateRequest) -> PyRes
         }
     };
     let deadline = request.deadline()?;
-    let evaluation =
-        AttackEvaluation { engine, images, seed: request.seed, stop: &stop, deadline, observer: &observer };
-    let mut all = Vec::new();
+    let evaluation = AttackEvaluation {
+        network,
+        engine,
+        images,
+        part: None,
+        bounds: ProofMethod::Interval,
+        seed: request.seed,
+        stop: &stop,
+        deadline,
+        observer: &observer,
+    };
+    let mut all: Vec<MeasuredAttack> = Vec::new();
     for (i, protocol) in protocols.iter().enumerate() {
-        let measured = evaluation.measure(i, protocol).map_err(train_error)?;
+        if all.last().is_some_and(|last| last.interrupted) {
+            break;
+        }
+        all.push(evaluation.measure(i, protocol).map_err(train_error)?);
         if let Some(error) = raised.take() {
             return Err(error);
-        }
-        let ended = measured.interrupted;
-        all.push(measured);
-        if ended {
-            break;
         }
     }
     Ok(all)
 }
 
-fn dictionary(py: Python<'_>, measured: MeasuredAttack) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn dictionary(py: Python<'_>, measured: MeasuredAttack) -> PyResult<Bound<'_, PyDict>> {
     let MeasuredAttack { block, worst, predictions, proof, interrupted } = measured;
     let all = PyDict::new(py);
     let flags = |of: fn(&ImageOutcome) -> bool| PyArray1::from_vec(py, block.outcomes.iter().map(of).collect());
@@ -171,7 +192,7 @@ fn attack_row<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
     all.set_item("left", row.left.all.correct)?;
     all.set_item("accuracy", row.left.all.accuracy())?;
     all.set_item("tried", row.tried)?;
-    all.set_item("broken", row.fallen)?;
+    all.set_item("broken", row.broken)?;
     all.set_item("forward", row.cost.forward)?;
     all.set_item("gradients", row.cost.gradients)?;
     all.set_item("seconds", row.seconds)?;
@@ -216,10 +237,20 @@ fn prove(engine: &Engine, images: &Images, eps: f64) -> PyResult<Certified> {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let evaluation = AttackEvaluation { engine, images, seed: 0, stop: &stop, deadline: None, observer: &observer };
+    let evaluation = AttackEvaluation {
+        network: engine,
+        engine: Some(engine),
+        images,
+        part: None,
+        bounds: ProofMethod::Interval,
+        seed: 0,
+        stop: &stop,
+        deadline: None,
+        observer: &observer,
+    };
     let proof = evaluation.prove(eps).map_err(train_error)?;
     if let Some(error) = raised.take() {
         return Err(error);
     }
-    proof.map(|(_, each)| each).ok_or_else(|| PyKeyboardInterrupt::new_err("the proof was interrupted"))
+    proof.map(|(each, _)| each).ok_or_else(|| PyKeyboardInterrupt::new_err("the proof was interrupted"))
 }

@@ -5,13 +5,17 @@
 
 #![allow(clippy::needless_pass_by_value)] // PyO3 extracts arguments by value
 
+mod attack;
 mod certify;
+mod command;
 mod custom;
 mod data;
 mod evaluate;
 mod fair;
 mod functions;
 mod game;
+mod graph;
+mod linear;
 mod measures;
 mod network;
 mod options;
@@ -63,10 +67,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<sets::PySet>()?;
     module.add_class::<game::PyGame>()?;
+    module.add_class::<graph::PyGraph>()?;
+    module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(fair::fair_train, module)?)?;
+    module.add_function(wrap_pyfunction!(linear::linear_fit, module)?)?;
     module.add_function(wrap_pyfunction!(robust::robust_train, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::certify_images, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::attack_function, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::smallest_of_function, module)?)?;
+    module.add_function(wrap_pyfunction!(attack::smallest_of_images, module)?)?;
     module.add_function(wrap_pyfunction!(run_folder::run_describe, module)?)?;
     module.add_function(wrap_pyfunction!(network::network_logits, module)?)?;
     module.add_function(wrap_pyfunction!(network::network_preset, module)?)?;

@@ -28,7 +28,7 @@ pub(crate) struct FolderOptions {
 
 impl FolderOptions {
     /// Continues the run in the folder, or begins a new one.
-    pub(crate) fn open<C: Description>(&self, config: C, task: C::Task) -> PyResult<Experiment<C>> {
+    pub(crate) fn open<C: Description>(&self, config: C, task: C::Output) -> PyResult<Experiment<C>> {
         let path = &self.path;
         if self.resume && path.join(folder::CONFIG).is_file() {
             if let Some(manifest) = Manifest::read(path).map_err(train_error)? {

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::Functions;
-use super::returned::{pair, shape};
+use super::returned::{pair, refuse_complex, shape};
 use super::side::Player;
 use crate::watch::Called;
 
@@ -38,7 +38,9 @@ impl Functions {
             // A number becomes an array of shape (1,).
             _ => {
                 self.notice(got);
-                self.ascontiguousarray.bind(py).call1((got, "float64"))?.cast_into::<PyArrayDyn<f64>>()?
+                let array = self.ascontiguousarray.bind(py).call1((got,))?;
+                refuse_complex(name, &array)?;
+                self.ascontiguousarray.bind(py).call1((array, "float64"))?.cast_into::<PyArrayDyn<f64>>()?
             }
         };
         let want = self.side(player).slot.shape();

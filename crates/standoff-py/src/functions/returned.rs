@@ -3,7 +3,7 @@
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyTuple};
+use pyo3::types::{PyComplex, PyFloat, PyTuple};
 
 /// A shape as Python writes it.
 pub(crate) fn shape(dims: &[usize]) -> String {
@@ -18,6 +18,7 @@ pub(super) fn number(name: &str, got: &Bound<'_, PyAny>) -> PyResult<f64> {
     if let Ok(value) = got.cast::<PyFloat>() {
         return value.extract();
     }
+    refuse_complex(name, got)?;
     if let Ok(array) = got.cast::<PyUntypedArray>() {
         if array.len() != 1 {
             let got = shape(array.shape());
@@ -34,6 +35,15 @@ pub(super) fn number(name: &str, got: &Bound<'_, PyAny>) -> PyResult<f64> {
         let kind = got.get_type().name().map_or("something else".to_owned(), |n| n.to_string());
         PyTypeError::new_err(format!("{name} returned {kind}, a number was wanted"))
     })
+}
+
+/// Refuses complex numbers: NumPy would drop their imaginary parts.
+pub(super) fn refuse_complex(name: &str, got: &Bound<'_, PyAny>) -> PyResult<()> {
+    let kind = got.getattr("dtype").and_then(|dtype| dtype.getattr("kind")?.extract::<String>());
+    if got.is_instance_of::<PyComplex>() || kind.is_ok_and(|kind| kind == "c") {
+        return Err(PyTypeError::new_err(format!("{name} returned complex numbers, real ones were wanted")));
+    }
+    Ok(())
 }
 
 /// The pair that a function returned, with `with_value`.
