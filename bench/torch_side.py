@@ -12,9 +12,12 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
 
+import work
+
 THREADS = 2
 EPSILON, ROBUST_STEP, ROBUST_ITERATIONS = 0.4, 0.1, 11
 PGD_EPSILON, PGD_STEP, PGD_ITERATIONS = 0.3, 0.01, 40
+GENERAL_EPSILON, GENERAL_STEP = 8 / 255, 2 / 255
 
 
 def network(name, folder):
@@ -35,10 +38,56 @@ def network(name, folder):
     return net
 
 
+class General(nn.Module):
+    """The networks of work.NETWORKS with frozen statistics, as `models/*.toml` describes them."""
+
+    MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+
+    def __init__(self, name, folder):
+        super().__init__()
+        self.name = name
+        convolutions, norms, dense = work.PLANES[name]
+        # Stride and padding by the number of the layer.
+        strides = {"resnet8": {4: 2, 6: 2, 7: 2, 9: 2}}.get(name, {3: 2})
+        for i, (n, k, side) in enumerate(convolutions, 1):
+            padding = 0 if name == "dm-large" or side == 1 else 1
+            self.add_module(f"conv{i}", nn.Conv2d(k, n, side, strides.get(i, 1), padding))
+        for i, n in enumerate(norms, 1):
+            self.add_module(f"bn{i}", (nn.BatchNorm1d if n == 512 else nn.BatchNorm2d)(n))
+        for i, (n, k) in enumerate(dense, 1):
+            self.add_module(f"fc{i}", nn.Linear(k, n))
+        self.register_buffer("mean", torch.tensor(self.MEAN).reshape(3, 1, 1), persistent=False)
+        self.register_buffer("deviation", torch.tensor(self.DEVIATION).reshape(3, 1, 1), persistent=False)
+        weights = {k: torch.from_numpy(v) for k, v in load_file(folder / f"{name}.safetensors").items()}
+        missing, unexpected = self.load_state_dict(weights, strict=False)
+        assert not unexpected and all(k.endswith("num_batches_tracked") for k in missing)
+        self.eval()
+
+    def layer(self, conv, norm, x):
+        return getattr(self, f"bn{norm}")(getattr(self, f"conv{conv}")(x))
+
+    def forward(self, x):
+        if self.name == "dm-large":
+            for i in range(1, 6):
+                x = F.relu(getattr(self, f"conv{i}")(x))
+            return self.fc2(F.relu(self.fc1(x.flatten(1))))
+        x = (x - self.mean) / self.deviation
+        if self.name == "cnn7":
+            for i in range(1, 6):
+                x = F.relu(self.layer(i, i, x))
+            return self.fc2(F.relu(self.bn6(self.fc1(x.flatten(1)))))
+        x = F.relu(self.layer(1, 1, x))
+        x = F.relu(self.layer(3, 3, F.relu(self.layer(2, 2, x))) + x)
+        x = F.relu(self.layer(5, 5, F.relu(self.layer(4, 4, x))) + self.conv6(x))
+        x = F.relu(self.layer(8, 7, F.relu(self.layer(7, 6, x))) + self.conv9(x))
+        return self.fc1(x.mean((2, 3)))
+
+
 def data(folder, name):
     """Images in PyTorch's layout, float in [0, 1], converted once; labels; targets if there are any."""
     file = load_file(folder / f"{name}.safetensors")
-    x = torch.from_numpy(file["images"].astype(np.float32) / np.float32(255)).reshape(-1, 1, 28, 28)
+    shape = (3, 32, 32) if name == "colour" else (1, 28, 28)
+    x = torch.from_numpy(file["images"].astype(np.float32) / np.float32(255)).reshape(-1, *shape)
     return x, *(torch.from_numpy(file[k].astype(np.int64)) for k in ("labels", "targets") if k in file)
 
 
@@ -187,7 +236,56 @@ class Pgd:
         return {"attacked images": self.attack(self.x, self.y, 3)}
 
 
+class GeneralJob:
+    """64 images through a network of general layers: forward, the gradient of the mean loss, that of a training step, which normalises
+    by the statistics of the batch, or ten sign steps."""
+
+    variants = ["whole", "channels_last"]
+    steps = 10
+
+    def __init__(self, folder, name, work_of):
+        self.net = General(name, folder)
+        self.x, self.y = data(folder, work.NETWORKS[name])
+        self.work_of = work_of
+        self.net.train(work_of == "train")
+
+    def attack(self, iterations):
+        x0, x = self.x, self.x
+        low, high = (x0 - GENERAL_EPSILON).clamp(min=0), (x0 + GENERAL_EPSILON).clamp(max=1)
+        for _ in range(iterations):
+            x = x.detach().requires_grad_()
+            slope = torch.autograd.grad(F.cross_entropy(self.net(x), self.y, reduction="sum"), x)[0]
+            x = (x + GENERAL_STEP * slope.sign()).clamp(low, high)
+        return x.detach()
+
+    def gradient(self):
+        self.net.zero_grad()
+        F.cross_entropy(self.net(self.x), self.y).backward()
+
+    def run(self, variant):
+        layout = torch.channels_last if variant == "channels_last" else torch.contiguous_format
+        self.net.to(memory_format=layout)
+        self.x = self.x.contiguous(memory_format=layout)
+        if self.work_of == "forward":
+            with torch.no_grad():
+                self.net(self.x)
+        elif self.work_of in ("gradient", "train"):
+            self.gradient()
+        else:
+            self.attack(self.steps)
+
+    def check(self):
+        if self.work_of == "forward":
+            return {"logits": self.net(self.x)}
+        if self.work_of in ("gradient", "train"):
+            self.gradient()
+            return {"gradient" if self.work_of == "gradient" else "training gradient": self.net.conv1.weight.grad}
+        return {"attacked images": self.attack(3)}
+
+
 JOBS = {
+    **{f"{name}-{work_of}": lambda folder, name=name, work_of=work_of: GeneralJob(folder, name, work_of)
+       for name in work.NETWORKS for work_of in ("forward", "gradient", "train", "pgd10")},
     "fair-pass": lambda folder: Pass(folder, "fair-cnn"),
     "fair-adam": AdamSteps,
     "robust-same": lambda folder: Robust(folder, worst=False),

