@@ -4,7 +4,7 @@
 This file holds the command, the fields and digests of proof files, and the recursion for networks; games are in proofcheck/.
 """
 
-import argparse, base64, hashlib, json, re, struct, sys, tomllib
+import argparse, base64, gzip, hashlib, json, os, random, re, struct, sys, tomllib
 from collections import Counter
 from fractions import Fraction
 from functools import reduce
@@ -14,6 +14,8 @@ from operator import mul, or_
 
 from proofcheck.enclosure import ONE, TWO, Enclosure, Rejected, Unreadable, exact, exp, rejected_if, sqrt, unreadable_if
 from proofcheck.game import Game
+from proofcheck.onnx import read_network
+from proofcheck.property import CaseProof, read_property, violated
 
 MOST_BYTES = 1 << 28
 UNIT = 96  # bounds of a network's values are whole numbers of 2^-96
@@ -60,7 +62,7 @@ def check_game(proof):
     numbers += [v for part in slopes for kink, place, slope in part for v in (kink, place, *slope)]
     same(multiplier_digest, packed(numbers), "multipliers")
     same(claim_digest, packed([radius, *claims, *outside]), "claim")
-    rejected_if(radius < 0, "the radius is negative")
+    rejected_if(radius <= 0, "the radius is not positive")
     game, failures = Game(text, files), []
     game.place(point, multipliers, slopes)
     for name, claim, squared in zip("xy", outside, game.distances_squared()):
@@ -69,7 +71,7 @@ def check_game(proof):
             failures.append(f"the point is further outside the set of {name} than claimed")
     for name, claim, found in zip("XY", claims, game.decided_bounds(radius, claims)):
         above = f"{(exact(claim) - found.upper()) / found.upper()} of E" if found.hi > 0 else exact(claim) - found.upper()
-        print(f"{name}: E = {found}, claimed {claim!r}, above E by", above)
+        print(f"{name}, steps of length at most {radius!r}: E = {found}, claimed {claim!r}, above E by", above)
         if (exact(claim) - found).lo < 0:
             failures.append(f"the claim {name} is below E")
     rejected_if(failures, "; ".join(failures))
@@ -204,7 +206,8 @@ def check_network(proof, model_file, most_images):
     same(model_digest, content, "model")
     limits, images = struct.unpack("<3f", struct.pack("<3f", *map(number, limits))), [read_image(entry) for entry in images]
     same(digest, model_digest.encode() + struct.pack("<3f", *limits) + "".join(image[-1] for image in images).encode(), "file")
-    rejected_if(not images or limits[0] < 0, "there is no image, or eps is negative")
+    rejected_if(not images or limits[0] < 0 or len({image[0] for image in images}) < len(images), "there is no image, one occurs twice, or eps is negative")
+    print("claimed: no change of pixels by at most {!r}, inside of {!r} to {!r}, changes the class of these images".format(*limits))
     model, chosen, failures = read_model(content), images[:most_images], 0
     for image in chosen:
         try:
@@ -214,6 +217,43 @@ def check_network(proof, model_file, most_images):
             print(f"image {image[0]} rejected: {error}")
     print(f"{len(chosen) - failures} of {len(chosen)} images hold; {len(images) - len(chosen)} not checked")
     rejected_if(failures, f"{failures} images do not hold")
+
+def numbers(text, kind):
+    content = decoded(text)
+    return struct.unpack(f"<{len(content) // struct.calcsize(kind)}{kind}", content)
+
+def check_property(proof, network_file, most_leaves, seed):
+    _, _, _, network, text, answer, point, cases, digest = fields(
+        proof, ("format", "version", "kind", "network", "property", "answer", "input", "cases", "sha256"))
+    unreadable_if(network_file is None, "a proof of a property needs --model FILE.onnx")
+    content = read(network_file)
+    content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    cases = [fields(case, ("split", "inside", "sets")) for case in cases]
+    cases = [(split, [fields(i, ("layer", "rows", "slopes")) for i in inside],
+              [fields(s, ("tree", "rows", "slopes", "multipliers")) for s in sets]) for split, inside, sets in cases]
+    words = [network, text, answer, point]
+    for split, inside, sets in cases:
+        words += [split, *(str(whole(i[0])) if k == 0 else i[k] for i in inside for k in range(3)), *chain(*sets)]
+    same(digest, "\n".join(words).encode(), "file")
+    same(network, content, "network")
+    operations, output = read_network(content)
+    claimed = read_property(text, operations[0].size, operations[output].size)
+    if answer == "falsified":
+        x = numbers(point, "d")
+        rejected_if(len(x) != operations[0].size or not all(map(isfinite, x)), "the counter-example does not fit the network")
+        rejected_if(not violated(operations, output, claimed, x), "the counter-example does not violate the property")
+        return print("the counter-example violates the property in exact arithmetic")
+    rejected_if(answer != "proven" or point or len(cases) != len(claimed), "the proof has another number of cases than the property, or no answer")
+    proofs = [CaseProof(operations, output, case, split, [(layer, numbers(r, "i"), numbers(s, "f")) for layer, r, s in inside],
+                        [(numbers(t, "i"), numbers(r, "i"), numbers(s, "f"), numbers(m, "d")) for t, r, s, m in sets])
+              for case, (split, inside, sets) in zip(claimed, cases)]
+    leaves = [(proof, leaf) for proof in proofs for leaf in proof.leaves]
+    linear, split = [leaf for leaf in leaves if not leaf[1][0]], [leaf for leaf in leaves if leaf[1][0]]
+    chosen = linear + random.Random(seed).sample(split, min(most_leaves, len(split)))
+    print(f"{len(claimed)} cases, {sum(len(p.sets) for p in proofs)} unsafe sets: the trees cover them. Seed {seed}")
+    failures = sum(not proof.holds(*leaf) for proof, leaf in chosen)
+    print(f"{len(chosen) - failures} of {len(chosen)} leaves hold; {len(leaves) - len(chosen)} not checked")
+    rejected_if(failures, f"{failures} leaves do not hold")
 
 def read(path):
     with open(path, "rb") as file:
@@ -228,14 +268,19 @@ def unique(pairs):
 def run(arguments):
     proof = json.loads(read(arguments.proof), object_pairs_hook=unique)
     known = proof.get("format") == "standoff-proof" and type(proof.get("version")) is int and proof["version"] == 1
-    unreadable_if(not known or proof.get("kind") not in ("game", "network"), "this is not a proof file of version 1, of a game or a network")
+    unreadable_if(not known or proof.get("kind") not in ("game", "network", "property"), "this is not a proof file of version 1, of a game, a network or a property")
+    if proof["kind"] == "property":
+        seed = int.from_bytes(os.urandom(4), "little") if arguments.seed is None else arguments.seed
+        return check_property(proof, arguments.model, arguments.leaves, seed)
     check_game(proof) if proof["kind"] == "game" else check_network(proof, arguments.model, arguments.images)
 
 def main(words=None):
     parser = argparse.ArgumentParser(description="Check a proof file of Standoff with exact arithmetic.")
     parser.add_argument("proof", help="the proof file")
-    parser.add_argument("--model", help="the network, a safetensors file")
+    parser.add_argument("--model", help="the network: a safetensors file, or the ONNX file of a property")
     parser.add_argument("--images", type=int, help="check only the first so many images; all of them when absent")
+    parser.add_argument("--leaves", type=int, default=20, help="check so many leaves of the trees of a property, drawn at random (20 when absent)")
+    parser.add_argument("--seed", type=int, help="the seed of that choice")
     arguments = parser.parse_args(words)
     sys.setrecursionlimit(10000)
     try:

@@ -3,6 +3,8 @@
 
     python3 tools/mutate_proofs.py [PROOF.json ...] [--model FILE.safetensors] [--count 1000] [--seed 1]
 
+    python3 tools/mutate_proofs.py --standoff target/release/standoff     # proofs of properties of small networks, by the command
+
 Without files, the made-up proofs of tests/examples.py are used. Every change is checked twice: with stale digests (always to be rejected)
 and with new digests. For the latter a second evaluation in ordinary floating point, which shares nothing with the checker but the
 reading of data files, decides whether the claim surely fails, surely holds, or is too close to decide. Exit code 1 if the checker
@@ -24,6 +26,7 @@ from collections import Counter
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "tests"))
 
 import examples  # noqa: E402
+import properties  # noqa: E402
 from floating import CLOSE, FAILS, HOLDS, game_verdict, network_verdict  # noqa: E402
 from writer import checked, digest, sealed, sealed_network  # noqa: E402
 
@@ -158,10 +161,51 @@ def mutate_network(proof, model, count, table):
             table.add(kind, stale, code, FAILS if change is lower_margin else network_verdict(content, new))
 
 
+def small_proofs(standoff):
+    """Proofs of properties of small networks by both kinds of splits, without splits, and counter-examples: with network, box and sets."""
+    options = {2: ((), ("--bounds", "crown")), 14: ((), (), ("--bounds", "alpha"), ("--bounds", "interval"))}
+    for seed in range(40):
+        inputs = (2, 14)[seed % 2]
+        given = properties.example(seed, inputs, ((8, 8), (6,))[seed % 3 == 2])
+        if seed % 8 == 7:
+            given = (*given[:2], [[(c, d - 0.2) for c, d in rows] for rows in given[2]])  # violated
+        content, text = properties.onnx(given[0]), properties.vnnlib(*given[1:], 3)
+        proof = properties.proof_of(standoff, content, text, options[inputs][seed // 2 % len(options[inputs])])
+        if proof is not None:
+            yield proof, given
+
+
+def mutate_property(proof, given, count, table):
+    content = properties.onnx(given[0])
+    if properties.verdict_of(proof, content):
+        sys.exit(f"error: an unchanged proof is not accepted: {proof['answer']}, {checked(proof, model=content)}")
+    for kind, change in properties.CHANGES.items():
+        for _ in range(count):
+            new = copy.deepcopy(proof)
+            layers, box, sets = change(new, *given)
+            network = properties.onnx(layers)
+            new["property"] = properties.vnnlib(box, sets, 3)
+            if new == proof and network == content:
+                continue
+            stale = properties.verdict_of(new, network)
+            code = properties.verdict_of(properties.sealed_property(new, network), network)
+            found = properties.least(layers, box, sets)
+            truth = FAILS if found < -1e-6 else CLOSE if found < 0.02 else HOLDS
+            if new["answer"] == "falsified":
+                x = properties.unpacked(new["input"], "d")
+                inside = len(x) == len(box) and all(l <= v <= u for v, (l, u) in zip(x, box))
+                value = min(properties.worst(layers, rows, x) for rows in sets) if inside else 1.0
+                truth = FAILS if value > 1e-6 else CLOSE if value > -1e-6 else HOLDS
+            if kind == "part of a tree left out" and new["answer"] == "proven" or new["answer"] == "unknown":
+                truth = FAILS
+            table.add(kind, stale, code, truth)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("proofs", nargs="*")
     parser.add_argument("--model")
+    parser.add_argument("--standoff", help="the command, to make proofs of properties; nothing else is changed then")
     parser.add_argument("--count", type=int, default=1000, help="changes of each kind, over all proofs of a kind")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -175,6 +219,14 @@ def main():
                 model = file.read()
     except (OSError, ValueError) as error:
         parser.error(f"a file cannot be read: {error}")
+    if arguments.standoff:
+        small = list(small_proofs(arguments.standoff))
+        random.seed(arguments.seed)
+        for proof, given in small:
+            mutate_property(proof, given, -(-arguments.count // len(small)), table)
+        print(f"{len(small)} proofs, {sum(p['answer'] == 'falsified' for p, _ in small)} of them counter-examples")
+        table.show()
+        sys.exit(1 if table.wrong else 0)
     if not proofs:
         model, small = examples.network()
         proofs = examples.games() + [small]
