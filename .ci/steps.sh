@@ -11,3 +11,9 @@ step() {
     echo "  ($((SECONDS - begun)) s, $((SECONDS / 60)) min since the start)" >&2
     return "$status"
 }
+
+# What a run leaves out is collected in a file that its first script names; .ci/run prints it at the end.
+note_skipped() {
+    echo "skipped: $*" >&2
+    if [ -n "${STANDOFF_SKIPPED:-}" ]; then echo "$*" >>"$STANDOFF_SKIPPED"; fi
+}
