@@ -190,15 +190,6 @@ impl LinearMap {
         numbers.fold(0.0, |a: f64, w| if a.is_nan() || w.abs() <= a { a } else { w.abs() })
     }
 
-    /// True if every number is finite.
-    pub fn finite(&self) -> bool {
-        let weights = match &self.weights {
-            MapWeights::Dense(w) => w,
-            MapWeights::Sparse(rows) => &rows.values,
-        };
-        weights.iter().chain(&self.bias).chain(&self.bias_sizes).all(|w| w.is_finite())
-    }
-
     /// `W x + b` in `f64`.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
         let value = |i: usize| self.bias[i] + self.sum(i, |j, w| w * x[j]);
