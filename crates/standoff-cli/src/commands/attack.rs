@@ -52,7 +52,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct AttackArgs {
-    /// A model saved by standoff, or PyTorch weights of a preset (lenet, fair-cnn, ...)
+    /// A model saved by standoff, an ONNX file, or PyTorch weights of a preset (lenet, fair-cnn, ...)
     #[arg(value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath, required_unless_present = "model")]
     file: Option<PathBuf>,
 

@@ -1,11 +1,12 @@
 //! `standoff model`: shows the operations of a network, and writes it as ONNX.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand, ValueHint};
-use standoff_nn::verify::{NodeOp, OpGraph};
+use standoff_nn::model::onnx::OnnxModel;
+use standoff_present::table::Table;
+use standoff_train::number::count;
 use standoff_train::verification;
 
 use crate::screen::Screen;
@@ -43,7 +44,10 @@ enum ModelAction {
 
 pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.action {
-        ModelAction::Show { file } => screen.result(&table(&verification::network(file)?))?,
+        ModelAction::Show { file } => {
+            let text = listing(&verification::onnx(file)?, screen.list_width()).with_context(|| files::name(file))?;
+            screen.result(&text)?;
+        }
         ModelAction::Convert { from, to } => {
             if to.extension().is_none_or(|e| e != "onnx") {
                 bail!(
@@ -59,20 +63,22 @@ pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn table(graph: &OpGraph) -> String {
-    let mut text = String::from("operation            values  products  name\n");
-    let mut cost = 0;
-    for node in graph.nodes() {
-        let (kind, products) = match &node.op {
-            NodeOp::Input => ("input".to_owned(), 0),
-            NodeOp::Linear { map, .. } => ("linear".to_owned(), map.parameters() - map.outputs()),
-            NodeOp::Activation { kind, .. } => (format!("{kind:?}").to_lowercase(), 0),
-            NodeOp::MaxPool { .. } => ("max-pool".to_owned(), 0),
-            NodeOp::Add { .. } => ("add".to_owned(), 0),
-        };
-        cost += products;
-        let _ = writeln!(text, "{kind:<19} {:>7} {products:>9}  {}", node.size, node.name);
+/// The operators of a network as text.
+fn listing(model: &OnnxModel, width: usize) -> Result<String> {
+    let (operators, graph) = model.operators()?;
+    let mut table = Table::new("", "name", ["operator", "shape", "parameters", "products"]);
+    let whole = |n: usize| count(n as u64);
+    let shape = |dims: &[usize]| dims.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
+    table.row("input", ["input", &shape(graph.input_dims()), "", ""]);
+    let (mut parameters, mut products) = (0, 0);
+    for row in operators {
+        let counts = [row.parameters, row.products].map(|n| if n == 0 { String::new() } else { whole(n) });
+        (parameters, products) = (parameters + row.parameters, products + row.products);
+        let [own, cost] = counts;
+        table.row(row.name, [row.kind, shape(&row.dims), own, cost]);
     }
-    let _ = writeln!(text, "{} inputs, {} outputs, {cost} products per input", graph.inputs(), graph.outputs());
-    text
+    let (inputs, outputs) = (whole(graph.inputs()), graph.outputs());
+    let (parameters, products) = (whole(parameters), whole(products));
+    let total = format!("{inputs} inputs, {outputs} outputs, {parameters} parameters, {products} products per input");
+    Ok(format!("{}\n{total}\n", table.terminal(width).trim_end()))
 }
