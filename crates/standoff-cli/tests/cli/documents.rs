@@ -31,7 +31,7 @@ const DOCUMENTS: [(&str, &str); 15] = [
 ];
 
 /// A JSON file that the commands above leave, and its format.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 12] = [
     ("proof.json", "standoff-proof"),
     ("fair/results.json", "standoff-fair"),
     ("fair/manifest.json", "standoff-run"),
@@ -39,9 +39,11 @@ const FILES: [(&str, &str); 10] = [
     ("robust/manifest.json", "standoff-run"),
     ("robust/results.json", "standoff-robust"),
     ("attack/results.json", "standoff-attack"),
+    ("attack/manifest.json", "standoff-run"),
     ("shard/shard.json", "standoff-shard"),
     ("shard/attacked.json", "standoff-attacked"),
     ("shard/results.json", "standoff-attack"),
+    ("shard/manifest.json", "standoff-run"),
 ];
 
 fn words(line: &str) -> Vec<&str> {
