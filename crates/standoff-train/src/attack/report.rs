@@ -112,7 +112,7 @@ impl Report {
         Self {
             model: config.model.display().to_string(),
             images: images.to_owned(),
-            protocol: config.protocol_name(),
+            protocol: config.rules.name(),
             norm: first.ball.norm.name(),
             grid: first.ball.grid.name(),
             chained: config.chain,

@@ -11,7 +11,7 @@ use crate::error::{Result, error, refuse};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Splits {
-    /// One split for all runs. The rule of experiments that name none, as those of version 0.1.
+    /// One split for all runs. The rule of experiments that name none, as those of version 0.2.
     One,
     /// Every seed draws its own split.
     Seed,
@@ -161,7 +161,7 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// For serde, which passes a reference: descriptions of version 0.1 stay as they were.
+/// For serde, which passes a reference: descriptions of version 0.2 stay as they were.
 fn is_one(splits: &Splits) -> bool {
     *splits == Splits::One
 }
