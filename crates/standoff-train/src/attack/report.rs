@@ -7,6 +7,7 @@ use super::config::AttackConfig;
 use super::proof_file::ProofFile;
 use crate::document;
 use crate::fair::accuracy::Accuracy;
+use crate::named::Named as _;
 
 /// The name of `broken` in version 0.1.
 const OLD_BROKEN: &str = "fallen";
