@@ -306,7 +306,7 @@ class FairClassifier(LogisticNetwork):
             "dro_rate": float(self.dro_rate),
             "share": float(self.share),
             "stages": [(int(length), float(rate)) for length, rate in stages if length > 0],
-            "batch": 0 if self.batch_size is None else int(self.batch_size),
+            "batch": None if self.batch_size is None else int(self.batch_size),
             "seed": self._seed(),
             "threads": self._threads(),
             "classes": [str(name) for name in self.classes_],

@@ -55,7 +55,7 @@ class LogisticNetwork(NetworkClassifier):
         return {LINEAR: json.dumps(linear | {"classes": self.classes_.tolist()})}
 
     def _read_linear(self, metadata: Mapping[str, str], path: str) -> None:
-        """Take the coefficients of a file; files of version 0.2 and earlier have none."""
+        """Take the coefficients of a file; files of version 0.1 have none."""
         if LINEAR not in metadata:
             return
         linear = json.loads(metadata[LINEAR])

@@ -28,7 +28,7 @@ pub(crate) struct FairOptions {
     dro_rate: f64,
     share: f64,
     stages: Vec<(u64, f64)>,
-    batch: usize,
+    batch: Option<usize>,
     seed: u64,
     threads: usize,
     classes: Vec<String>,
@@ -40,23 +40,23 @@ pub(crate) struct FairOptions {
 }
 
 impl FairOptions {
-    /// The description of the training; options that Python does not have keep the defaults of `standoff fair`.
+    /// The description of the training; options that are absent keep the defaults of `standoff fair` on a table.
     fn config(&self) -> PyResult<FairConfig> {
+        let table = FairConfig::table();
         let config = FairConfig {
             data: ARRAYS.to_owned(),
             model: self.model.clone(),
             outputs: self.classes.len(),
-            biases: "zero".to_owned(),
             methods: vec![FairMethod::named(&self.method).map_err(refuse)?],
             lambda: Lambda::Given(self.lam),
             dro_rate: self.dro_rate,
             tilt: self.tilt,
             share: self.share,
             schedule: self.stages.clone(),
-            batch: self.batch,
+            batch: self.batch.unwrap_or(table.batch),
             seeds: 1,
             seed: self.seed,
-            ..FairConfig::default()
+            ..table
         };
         config.check().map_err(train_error)?;
         Ok(config)

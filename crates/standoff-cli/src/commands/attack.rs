@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueHint};
 use standoff_cluster::{AttackPart, AttackParts, ranks};
 use standoff_nn::Engine;
@@ -135,7 +135,7 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     proof_file: Option<PathBuf>,
 
-    /// Keep results.json, results.csv, images.csv, pictures.png and adversarial.npy in a folder
+    /// Keep manifest.json, results.json, results.csv, images.csv, pictures.png and adversarial.npy in a folder
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
 
@@ -184,8 +184,11 @@ pub(crate) fn carry_out(
     if let Some(file) = outputs.proof {
         proof_file::check(path, file, &config.eps, &network, &engine)?;
     }
+    // A shard has the manifest of the whole set.
+    let manifest = outputs.folder.map(|_| config.manifest(&network, &images)).transpose()?;
     let (mut parts, images) = AttackParts::new(outputs.part, &network.sha256, images)?;
     let paths = OutputPaths::new(outputs, &network.sha256)?;
+    manifest.iter().zip(outputs.folder).try_for_each(|(manifest, folder)| manifest.save(folder))?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
     let mut report = Report::begin(config, &images.about, &protocols[0]);
     let bar = AttackBar::new(screen, &protocols, images.names.len());
@@ -348,9 +351,7 @@ fn show_proof(report: &Report, args: &AttackArgs, screen: &mut Screen) -> Result
 impl AttackArgs {
     /// The evaluation that the arguments describe.
     fn config(&self) -> Result<AttackConfig> {
-        let Some(model) = self.file.as_ref().or(self.model.as_ref()) else {
-            bail!("no model is given; name its file");
-        };
+        let model = self.file.as_ref().or(self.model.as_ref()).context("no model is given; name its file")?;
         Ok(AttackConfig {
             model: model.clone(),
             network: self.network.clone(),

@@ -260,6 +260,19 @@ impl FairConfig {
         Self::parse(FAIR_QUICK.text, &FAIR_QUICK.path())
     }
 
+    /// The default experiment of `standoff fair` on a table, and the defaults of Python's `FairClassifier`. Name its data.
+    pub fn table() -> Self {
+        Self {
+            model: "logistic".into(),
+            // `reweight`, the plain model with balanced groups, is the usual remedy to compare with.
+            methods: vec![FairMethod::Normal, FairMethod::Reweight, FairMethod::Minmax, FairMethod::MinmaxReg],
+            batch: 0,
+            biases: "zero".into(),
+            schedule: vec![(600, 0.03), (200, 0.003)],
+            ..Self::default()
+        }
+    }
+
     /// Refuses settings that cannot be run.
     pub fn check(&self) -> Result<()> {
         if self.methods.is_empty() {
