@@ -52,6 +52,7 @@ class LinearTask(NamedTuple):
     intercept: bool
     progress: Callable[[float, float], None] | None
     costs: list[float] | None = None  # of the classes
+    offsets: list[float] | None = None  # subtracted from the losses of the groups
 
 
 def fit_linear(task: LinearTask, parameter: float, start: NDArray[np.float64] | None) -> LinearFit:
@@ -73,6 +74,7 @@ def fit_linear(task: LinearTask, parameter: float, start: NDArray[np.float64] | 
         "threads": task.threads,
         "intercept": task.intercept,
         "costs": task.costs,
+        "offsets": task.offsets,
         "start": None if start is None else start.tolist(),
         "progress": task.progress,
     }
