@@ -1,7 +1,7 @@
 //! The fair game of a linear model: `min over x, max over y in the simplex, of sum y_g F_g(x) + P(x) - lambda/2 |y - centre|^2`.
 //!
-//! `F_g` is the weighted mean loss of group g. The penalty `P` is `mu/2 |w|^2` on the coefficients and a millionth of that on the
-//! intercepts, so that with mu > 0 the game is strongly convex in all of x.
+//! `F_g` is the weighted mean loss of group g, less a constant if excess losses are compared. The penalty `P` is `mu/2 |w|^2` on the
+//! coefficients and a millionth of that on the intercepts, so that with mu > 0 the game is strongly convex in all of x.
 
 use super::pass::{Passes, padded};
 use super::problem::LinearProblem;
@@ -34,6 +34,8 @@ pub struct LinearGame<'a> {
     passes: RefCell<Passes>,
     /// `[member][cell]`: the weight of a cell's sum in each loss that y weighs.
     shares: Vec<Vec<f64>>,
+    /// `[member]`: subtracted from the losses.
+    offsets: Vec<f64>,
     pub(super) lambda: f64,
     /// The modulus of each parameter.
     moduli: Vec<f64>,
@@ -61,6 +63,8 @@ impl<'a> LinearGame<'a> {
         }
         let shares = shares(problem, mixing);
         let (size, members) = (problem.parameters(), shares.len());
+        let is_worst = matches!(mixing, Mixing::Worst { .. });
+        let offsets = (0..members).map(|group| if is_worst { problem.offset(group) } else { 0.0 }).collect();
         let coefficients = problem.loss.outputs() * problem.rows.width();
         let moduli = (0..size).map(|j| if j < coefficients { mu } else { mu * INTERCEPT_PENALTY }).collect();
         Ok(Self {
@@ -76,17 +80,19 @@ impl<'a> LinearGame<'a> {
             x_set: Set::free(size),
             y_set: Set::simplex(members, 1.0).map_err(|e| Error::Mismatch(e.to_string()))?,
             shares,
+            offsets,
             passes_made: Cell::new(0),
         })
     }
 
-    /// The mean loss of each group at x, by the loss given.
+    /// The mean loss of each group at x less its offset, by the loss given.
     pub(super) fn group_losses(&mut self, x: &[f64], loss: super::LinearLoss) -> Vec<f64> {
         self.fixed = None;
         let worst = shares(self.problem, Mixing::Worst { lambda: 0.0 });
         let mut passes = self.passes.borrow_mut();
         let (losses, _) = passes.run(self.problem, x, loss.of_row(), false);
-        worst.iter().map(|share| share.iter().zip(losses).map(|(s, l)| s * l).sum()).collect()
+        let mean = |share: &Vec<f64>| share.iter().zip(losses).map(|(s, l)| s * l).sum::<f64>();
+        worst.iter().enumerate().map(|(group, share)| mean(share) - self.problem.offset(group)).collect()
     }
 
     /// The regularised best response of y to the losses at the fixed x, and `f` there.
@@ -220,7 +226,7 @@ impl Game for LinearGame<'_> {
         let mut passes = self.passes.borrow_mut();
         let (losses, sums) = passes.run(self.problem, x, self.problem.loss.of_row(), gradients);
         for (member, share) in self.shares.iter().enumerate() {
-            self.losses[member] = share.iter().zip(losses).map(|(s, l)| s * l).sum();
+            self.losses[member] = share.iter().zip(losses).map(|(s, l)| s * l).sum::<f64>() - self.offsets[member];
             if !gradients {
                 continue;
             }

@@ -84,6 +84,8 @@ pub struct LinearProblem<'a> {
     pub(super) intercept: bool,
     /// Factors of the losses by class; empty for 1.
     pub(super) costs: Vec<f64>,
+    /// Subtracted from the losses of the groups; empty for 0.
+    pub(super) offsets: Vec<f64>,
 }
 
 impl<'a> LinearProblem<'a> {
@@ -106,7 +108,8 @@ impl<'a> LinearProblem<'a> {
         }
         loss.check(targets)?;
         let cells = Cells::new(members, rows.len(), |_| 1.0)?;
-        Self { rows, targets, weights: None, cells, loss, intercept: true, costs: Vec::new() }.checked()
+        Self { rows, targets, weights: None, cells, loss, intercept: true, costs: Vec::new(), offsets: Vec::new() }
+            .checked()
     }
 
     /// Weights of the rows, instead of 1 each.
@@ -133,6 +136,21 @@ impl<'a> LinearProblem<'a> {
         }
         self.costs = costs.to_vec();
         Ok(self)
+    }
+
+    /// Subtracts a number from the mean loss of each group, so that y compares excess losses. Sums over all rows do not change.
+    pub fn minus(mut self, offsets: &[f64]) -> Result<Self, Error> {
+        let groups = self.groups();
+        if offsets.len() != groups || offsets.iter().any(|o| !o.is_finite()) {
+            return Err(Error::Mismatch(format!("got the numbers {offsets:?} to subtract from {groups} losses")));
+        }
+        self.offsets = offsets.to_vec();
+        Ok(self)
+    }
+
+    /// The number that is subtracted from the loss of a group.
+    pub(super) fn offset(&self, group: usize) -> f64 {
+        self.offsets.get(group).copied().unwrap_or(0.0)
     }
 
     /// The factor of a row's loss.
