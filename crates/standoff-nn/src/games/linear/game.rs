@@ -1,6 +1,6 @@
 //! The fair game of a linear model: `min over x, max over y in the simplex, of sum y_g F_g(x) + P(x) - lambda/2 |y - centre|^2`.
 //!
-//! `F_g` is the weighted mean loss of group g, less a constant if excess losses are compared. The penalty `P` is `mu/2 |w|^2` on the
+//! `F_g` is the weighted mean loss of group g, less its offset. The penalty `P` is `mu/2 |w|^2` on the
 //! coefficients and a millionth of that on the intercepts, so that with mu > 0 the game is strongly convex in all of x.
 
 use super::pass::{Passes, padded};
@@ -34,13 +34,13 @@ pub struct LinearGame<'a> {
     passes: RefCell<Passes>,
     /// `[member][cell]`: the weight of a cell's sum in each loss that y weighs.
     shares: Vec<Vec<f64>>,
-    /// `[member]`: subtracted from the losses.
-    offsets: Vec<f64>,
     pub(super) lambda: f64,
     /// The modulus of each parameter.
     moduli: Vec<f64>,
     x: Vec<f64>,
     fixed: Option<Need>,
+    /// Subtracted from the losses; empty for nothing.
+    offsets: Vec<f64>,
     pub(super) losses: Vec<f64>,
     /// `[member][parameter]`, without the penalty.
     pub(super) gradients: Vec<f64>,
@@ -63,10 +63,9 @@ impl<'a> LinearGame<'a> {
         }
         let shares = shares(problem, mixing);
         let (size, members) = (problem.parameters(), shares.len());
-        let is_worst = matches!(mixing, Mixing::Worst { .. });
-        let offsets = (0..members).map(|group| if is_worst { problem.offset(group) } else { 0.0 }).collect();
         let coefficients = problem.loss.outputs() * problem.rows.width();
         let moduli = (0..size).map(|j| if j < coefficients { mu } else { mu * INTERCEPT_PENALTY }).collect();
+        let offsets = if let Mixing::Worst { .. } = mixing { problem.offsets.clone() } else { Vec::new() };
         Ok(Self {
             problem,
             passes: RefCell::new(Passes::new(problem, threads)?),
@@ -74,25 +73,24 @@ impl<'a> LinearGame<'a> {
             moduli,
             x: vec![0.0; size],
             fixed: None,
+            offsets,
             losses: vec![0.0; members],
             gradients: vec![0.0; members * size],
             penalty: 0.0,
             x_set: Set::free(size),
             y_set: Set::simplex(members, 1.0).map_err(|e| Error::Mismatch(e.to_string()))?,
             shares,
-            offsets,
             passes_made: Cell::new(0),
         })
     }
 
-    /// The mean loss of each group at x less its offset, by the loss given.
+    /// The mean loss of each group at x, by the loss given.
     pub(super) fn group_losses(&mut self, x: &[f64], loss: super::LinearLoss) -> Vec<f64> {
         self.fixed = None;
         let worst = shares(self.problem, Mixing::Worst { lambda: 0.0 });
         let mut passes = self.passes.borrow_mut();
         let (losses, _) = passes.run(self.problem, x, loss.of_row(), false);
-        let mean = |share: &Vec<f64>| share.iter().zip(losses).map(|(s, l)| s * l).sum::<f64>();
-        worst.iter().enumerate().map(|(group, share)| mean(share) - self.problem.offset(group)).collect()
+        worst.iter().map(|share| share.iter().zip(losses).map(|(s, l)| s * l).sum()).collect()
     }
 
     /// The regularised best response of y to the losses at the fixed x, and `f` there.
@@ -226,7 +224,8 @@ impl Game for LinearGame<'_> {
         let mut passes = self.passes.borrow_mut();
         let (losses, sums) = passes.run(self.problem, x, self.problem.loss.of_row(), gradients);
         for (member, share) in self.shares.iter().enumerate() {
-            self.losses[member] = share.iter().zip(losses).map(|(s, l)| s * l).sum::<f64>() - self.offsets[member];
+            let mean: f64 = share.iter().zip(losses).map(|(s, l)| s * l).sum();
+            self.losses[member] = mean - self.offsets.get(member).unwrap_or(&0.0);
             if !gradients {
                 continue;
             }

@@ -84,7 +84,7 @@ pub struct LinearProblem<'a> {
     pub(super) intercept: bool,
     /// Factors of the losses by class; empty for 1.
     pub(super) costs: Vec<f64>,
-    /// Subtracted from the losses of the groups; empty for 0.
+    /// Subtracted from the losses of the groups; empty for nothing.
     pub(super) offsets: Vec<f64>,
 }
 
@@ -138,19 +138,15 @@ impl<'a> LinearProblem<'a> {
         Ok(self)
     }
 
-    /// Subtracts a number from the mean loss of each group, so that y compares excess losses. Sums over all rows do not change.
+    /// Subtracts a number from the mean loss of each group among which y chooses; none for nothing. With the best loss that each group
+    /// can have alone, y weighs the groups by their regret.
     pub fn minus(mut self, offsets: &[f64]) -> Result<Self, Error> {
-        let groups = self.groups();
-        if offsets.len() != groups || offsets.iter().any(|o| !o.is_finite()) {
+        if !(offsets.is_empty() || offsets.len() == self.groups()) || offsets.iter().any(|o| !o.is_finite()) {
+            let groups = self.groups();
             return Err(Error::Mismatch(format!("got the numbers {offsets:?} to subtract from {groups} losses")));
         }
         self.offsets = offsets.to_vec();
         Ok(self)
-    }
-
-    /// The number that is subtracted from the loss of a group.
-    pub(super) fn offset(&self, group: usize) -> f64 {
-        self.offsets.get(group).copied().unwrap_or(0.0)
     }
 
     /// The factor of a row's loss.

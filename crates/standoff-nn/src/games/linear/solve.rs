@@ -49,7 +49,7 @@ pub struct LinearSolution {
     pub x: Vec<f64>,
     /// The weight of each loss: of each group, or one entry.
     pub y: Vec<f64>,
-    /// The mean loss of each group, less its offset if there are any, without the penalty.
+    /// The mean loss of each group, without the penalty.
     pub group_losses: Vec<f64>,
     /// `f` of the game without the regulariser of y.
     pub value: f64,
