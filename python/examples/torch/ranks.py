@@ -53,6 +53,7 @@ def main(path):
         for name in cases:
             losses, weights = (float((a - b).abs().max()) for a, b in zip(found[name], expected[name], strict=True))
             print(f"{name:<20} losses differ by {losses:.1e}, parameters by {weights:.1e}")
+    dist.barrier()
     dist.destroy_process_group()
 
 
