@@ -1,5 +1,6 @@
 """`standoff.torch` on several ranks: they compute what one process computes. Skipped without PyTorch."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -64,6 +65,16 @@ def rank(place, ranks, folder):
     own = slice(0, 20) if place == 0 else slice(20, None)  # a mean over images: equal parts
     every.append((robust_steps(robust, x[own], y[own]), robust.module.model.state_dict(), ()))
     torch.save(every, f"{folder}/{place}.pt")
+    del model, robust
+    leave()
+
+
+def leave():
+    """Ends the process group. Both ranks arrive first, and no model may hold the group: gloo's threads would outlive Python and abort it."""
+    import torch.distributed as dist
+
+    dist.barrier()
+    gc.collect()
     dist.destroy_process_group()
 
 
@@ -125,7 +136,7 @@ def test_torchrun_with_a_group_that_one_rank_sees(tmp_path):
     script.write_text(
         "import sys, torch, torch.distributed as dist\n"
         f"sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n"
-        "from test_torch_ranks import data, fresh, steps\n"
+        "from test_torch_ranks import data, fresh, leave, steps\n"
         "from standoff.torch import GroupMinMax\n"
         "dist.init_process_group('gloo')\n"
         "x, y, g = data()\n"
@@ -133,7 +144,8 @@ def test_torchrun_with_a_group_that_one_rank_sees(tmp_path):
         "model = torch.nn.parallel.DistributedDataParallel(fresh())\n"
         "found = steps(model, (x[own], y[own], g[own]), GroupMinMax(3, lam=0.1))\n"
         "if dist.get_rank() == 0: print(*[f'{v:.17g}' for v in found])\n"
-        "dist.destroy_process_group()\n"
+        "del model\n"
+        "leave()\n"
     )
     found = [float(text) for text in torchrun(script).split()]
     np.testing.assert_allclose(found, steps(fresh(), data(), GroupMinMax(3, lam=0.1)), rtol=0, atol=1e-10)

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use standoff_nn::engine::communicator;
 use standoff_train::document::DocumentFormat;
 use standoff_train::error::{Error, Result};
 use standoff_train::files;
@@ -19,6 +21,37 @@ pub const FILE: &str = folder::SHARD;
 
 /// The format of that file.
 const FORMAT: DocumentFormat = DocumentFormat { name: "standoff-shard", version: 1 };
+
+/// The file that says which shard a run folder is for, from its beginning.
+const BEGUN: &str = ".standoff.shard";
+
+/// The shard of a run folder, which is kept there. A folder that is resumed has the shard that it was begun with: it may be left out, and
+/// another one is refused. Rank 0 has the folder and decides for all ranks.
+pub fn of_folder(given: Option<Shard>, folder: &Path, resumed: bool) -> Result<Option<Shard>> {
+    let path = folder.join(BEGUN);
+    let mut shard = given;
+    if communicator::world().rank() == 0 {
+        let begun = match ShardRecord::read(folder) {
+            _ if !resumed => None,
+            Ok(record) => Some(record.shard),
+            Err(_) => fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()),
+        };
+        if let (Some(begun), Some(other)) = (begun, given.filter(|other| begun != Some(*other))) {
+            let shown = files::name(folder);
+            return Err(Error::Folder(format!(
+                "{shown} has shard {begun}, not {other}; resume it with --shard {begun}"
+            )));
+        }
+        shard = begun.or(given);
+        match shard {
+            Some(shard) => files::replace(&path, shard.to_string().as_bytes())?,
+            None if path.exists() => fs::remove_file(&path)?,
+            None => {}
+        }
+    }
+    let text = communicator::text_of_first(&shard.map_or_else(String::new, |shard| shard.to_string()))?;
+    Ok(text.parse().ok())
+}
 
 /// Shard `index` of `count`, counted from 1.
 ///

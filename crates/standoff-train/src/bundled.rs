@@ -107,6 +107,7 @@ mod tests {
     use crate::data::known::{FASHION, MNIST};
     use crate::data::tables::ADULT;
     use crate::data::{Source, find, find_test_images};
+    use crate::training::Description;
 
     fn empty_cache() -> (tempfile::TempDir, SearchFolders) {
         let cache = tempfile::tempdir().expect("a folder");
@@ -135,6 +136,11 @@ mod tests {
             description(Path::new("experiments/robust-record.toml"))
                 .is_some_and(|text| text.contains("models/dm-medium-threshold.toml"))
         );
+        let fashion = description(Path::new("experiments/robust-fashion.toml")).expect("a text");
+        let config = crate::robust::config::RobustConfig::parse(fashion, "fashion").expect("an experiment");
+        config.check().expect("settings");
+        assert_eq!((config.data.as_str(), config.eps), ("fashion", 0.1));
+        crate::model_file::open(&config.model, shape, 10).expect("a model");
         assert!(crate::model_file::open("models/absent.toml", shape, 10).is_err());
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use standoff_cluster::{Pieces, ranks};
+use standoff_cluster::{Pieces, ranks, shard};
 use standoff_nn::fair::FairMethod;
 use standoff_train::fair::class::Class;
 use standoff_train::fair::config::{Equalise, FairConfig, Inner, Optimizer, Scale};
@@ -142,7 +142,8 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         bail!("the argument '--resume <DIR>' cannot be used with '{flag}'");
     }
     let experiment = args.run.open(screen, |screen| args.new_experiment(screen))?;
-    let mut pieces = Pieces::of(args.shard.shard);
+    let shard = shard::of_folder(args.shard.shard, &experiment.out, args.run.resume.is_some())?;
+    let mut pieces = Pieces::of(shard);
     screen.note(&experiment.task.describe());
     experiment.task.warnings.iter().for_each(|warning| screen.warn(warning));
     let mut specs = experiment.specs();
@@ -156,7 +157,7 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     ranks::part();
-    if let Some(shard) = args.shard.shard {
+    if let Some(shard) = shard {
         let out = &experiment.out;
         return merge::finished((shard, "fair"), (out, pieces.own()), screen, |record| record.digest_manifest(out));
     }

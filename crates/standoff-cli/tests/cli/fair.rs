@@ -226,6 +226,23 @@ fn threads_do_not_change_a_model_and_neither_does_repeating_it() {
 }
 
 #[test]
+fn measuring_changes_no_model_and_the_experiments_on_all_images_measure_iteration_5400() {
+    let scratch = Scratch::new();
+    for (out, every) in [("a", "60"), ("b", "7")] {
+        let args = ["--seeds", "1", "--iterations", "60", "--measure-every", every, "--threads", "1", "--out", out];
+        fair(&scratch, &[&args[..], &["--optimizer", "gd"]].concat()).exits(0);
+    }
+    assert!(models(&scratch.path("a")) == models(&scratch.path("b")));
+    // The published code reads its accuracy there.
+    for name in ["fair-gd", "fair-gd-mixed", "fair-gd-printed", "fair-logistic"] {
+        let path = format!("{}/../../experiments/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read_to_string(path).expect("an experiment");
+        let every = text.lines().find_map(|line| line.strip_prefix("measure_every = ")?.parse::<u64>().ok());
+        assert!(every.is_some_and(|every| 5400 % every == 0), "{name}: {every:?}");
+    }
+}
+
+#[test]
 fn algorithm_3_agrees_with_the_exact_answer() {
     let scratch = Scratch::new();
     let losses = |inner: &str| -> Vec<f64> {

@@ -111,6 +111,36 @@ fn seven_shards_of_fair_training_are_one_run() {
 }
 
 #[test]
+fn a_folder_keeps_the_shard_that_it_was_begun_with() {
+    let scratch = Scratch::new();
+    let sweep = ["fair", "--method", "normal", "--seeds", "3", "--iterations", "2", "--threads", "1", "--out", "part"];
+    let begin = |more: &[&str]| scratch.run(&[&sweep[..], more].concat()).exits(0);
+    let resume = |more: &[&str]| scratch.run(&[&["fair", "--resume", "part"], more].concat());
+    begin(&["--shard", "1/3"]);
+    let record = || -> Value { serde_json::from_str(&scratch.read("part/shard.json")).expect("JSON") };
+    let begun = record();
+    for finished in [true, false] {
+        if !finished {
+            fs::remove_file(scratch.path("part/shard.json")).expect("removed");
+        }
+        for other in ["2/3", "1/2"] {
+            resume(&["--shard", other]).refuses(&["part", "has shard 1/3", other, "--shard 1/3"]);
+        }
+        assert!(!scratch.path("part/normal-seed-2").exists(), "no run of another shard is begun");
+        for same in [&["--shard", "1/3"][..], &[]] {
+            let run = resume(same).exits(0);
+            assert!(run.stderr.contains("shard 1/3 is finished"), "{run:#?}");
+            assert!(["shard", "digests", "pieces"].iter().all(|part| record()[part] == begun[part]));
+        }
+    }
+    // A new run in the folder may be another shard, or none.
+    begin(&["--force", "--shard", "2/3"]);
+    resume(&["--shard", "1/3"]).refuses(&["has shard 2/3"]);
+    begin(&["--force"]);
+    assert!(resume(&[]).exits(0).stdout.contains("worst"));
+}
+
+#[test]
 fn seven_shards_of_a_race_are_one_race() {
     let scratch = Scratch::new();
     let games = ["race", "--methods", "auto,gda,extragradient", "--games", "kink,trap,matrix", "--max-grads", "500"];
