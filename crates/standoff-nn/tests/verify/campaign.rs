@@ -151,7 +151,7 @@ fn a_time_limit_never_contradicts_the_truth() {
             match found.answer {
                 Answer::Proven => assert!(seed % 2 == 1, "seed {seed}: proven within {micros} us, but violated"),
                 Answer::Falsified { .. } => {
-                    assert!(seed % 2 == 0, "seed {seed}: falsified within {micros} us, but it holds")
+                    assert!(seed % 2 == 0, "seed {seed}: falsified within {micros} us, but it holds");
                 }
                 Answer::Unknown => assert!(!(found.bound > 0.0), "seed {seed}: unknown with a positive bound"),
             }
