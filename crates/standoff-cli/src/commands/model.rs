@@ -10,13 +10,15 @@ use standoff_train::verification;
 
 use crate::screen::Screen;
 use crate::{Exit, files};
+use standoff_present::number::plural;
 
 /// The arguments of `standoff model`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   standoff model show model.onnx
-  standoff model convert model.safetensors model.onnx")]
+  standoff model convert model.safetensors model.onnx
+  standoff model convert --fold model.safetensors model.onnx")]
 pub(crate) struct ModelArgs {
     #[command(subcommand)]
     action: ModelAction,
@@ -38,21 +40,28 @@ enum ModelAction {
         /// The file to write
         #[arg(value_name = "TO.onnx", value_hint = ValueHint::FilePath)]
         to: PathBuf,
+        /// Fold batch normalisation into the convolution or dense layer before it, if nothing else reads that layer
+        #[arg(long)]
+        fold: bool,
     },
 }
 
 pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.action {
         ModelAction::Show { file } => screen.result(&table(&verification::network(file)?))?,
-        ModelAction::Convert { from, to } => {
+        ModelAction::Convert { from, to, fold } => {
             if to.extension().is_none_or(|e| e != "onnx") {
                 bail!(
                     "cannot write {}: networks are written as ONNX, name a file that ends with .onnx",
                     files::name(to)
                 );
             }
-            let model = verification::onnx(from)?;
+            let mut model = verification::onnx(from)?;
             model.graph()?; // refuses operators that are not supported
+            if *fold {
+                let [folded, kept] = model.fold_batch_normalisation();
+                screen.note(&format!("{} folded, {kept} kept", plural(folded as u64, "batch normalisation")));
+            }
             files::replace(to, &model.to_bytes())?;
         }
     }
