@@ -16,6 +16,7 @@ use standoff_train::attack::network::Network;
 use standoff_train::attack::proof_file::ProofFile;
 use standoff_train::attack::report::Report;
 use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, ProofMethod, proof_file};
+use standoff_train::data::class::Class;
 use standoff_train::document;
 
 use super::merge::{self, ShardFlag};
@@ -72,9 +73,9 @@ pub(crate) struct AttackArgs {
     #[arg(long, default_value = "test", value_parser = parse::one_of::<Split>())]
     split: Split,
 
-    /// Only images of these classes
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    classes: Option<Vec<u8>>,
+    /// Only images of these classes, by number or by name (0,Coat,Shirt)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    classes: Option<Vec<Class>>,
 
     /// Only the first N images
     #[arg(long, value_name = "N", value_parser = parse::count)]

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use standoff_cluster::{Pieces, ranks, shard};
 use standoff_nn::fair::FairMethod;
-use standoff_train::fair::class::Class;
+use standoff_train::data::class::Class;
 use standoff_train::fair::config::{Equalise, FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
 use standoff_train::fair::task::FairTask;

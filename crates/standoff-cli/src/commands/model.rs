@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand, ValueHint};
 use standoff_nn::model::onnx::OnnxModel;
 use standoff_present::table::Table;
-use standoff_train::number::count;
+use standoff_train::number::{count, plural};
 use standoff_train::verification;
 
 use crate::screen::Screen;
@@ -17,7 +17,8 @@ use crate::{Exit, files};
 #[command(after_help = "\
 Examples:
   standoff model show model.onnx
-  standoff model convert model.safetensors model.onnx")]
+  standoff model convert model.safetensors model.onnx
+  standoff model convert --fold model.safetensors model.onnx")]
 pub(crate) struct ModelArgs {
     #[command(subcommand)]
     action: ModelAction,
@@ -39,6 +40,9 @@ enum ModelAction {
         /// The file to write
         #[arg(value_name = "TO.onnx", value_hint = ValueHint::FilePath)]
         to: PathBuf,
+        /// Fold batch normalisation into the convolution or dense layer before it, if nothing else reads that layer
+        #[arg(long)]
+        fold: bool,
     },
 }
 
@@ -48,15 +52,19 @@ pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
             let text = listing(&verification::onnx(file)?, screen.list_width()).with_context(|| files::name(file))?;
             screen.result(&text)?;
         }
-        ModelAction::Convert { from, to } => {
+        ModelAction::Convert { from, to, fold } => {
             if to.extension().is_none_or(|e| e != "onnx") {
                 bail!(
                     "cannot write {}: networks are written as ONNX, name a file that ends with .onnx",
                     files::name(to)
                 );
             }
-            let model = verification::onnx(from)?;
+            let mut model = verification::onnx(from)?;
             model.graph()?; // refuses operators that are not supported
+            if *fold {
+                let [folded, kept] = model.fold_batch_normalisation();
+                screen.note(&format!("{} folded, {kept} kept", plural(folded as u64, "batch normalisation")));
+            }
             files::replace(to, &model.to_bytes())?;
         }
     }

@@ -9,6 +9,7 @@ use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 use super::images::{Images, Split};
 use super::network::Network;
 use super::tight::ProofMethod;
+use crate::data::class::Class;
 use crate::error::{Result, refuse};
 use crate::named::{Named as _, named};
 use crate::training::manifest::{DataRecord, Manifest};
@@ -60,7 +61,7 @@ pub struct AttackConfig {
     /// The part of the dataset.
     pub split: Split,
     /// Only images of these classes.
-    pub classes: Option<Vec<u8>>,
+    pub classes: Option<Vec<Class>>,
     /// Only this number of images.
     pub limit: Option<u64>,
     /// The largest changes, of pixels from 0 to 1.
