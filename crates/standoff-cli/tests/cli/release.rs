@@ -37,3 +37,21 @@ fn every_page_of_the_docs_opens_with_a_title_and_a_line_of_text() {
         assert!(lines[0].starts_with("# ") && lines[1].is_empty() && is_text, "{}: {lines:?}", path.display());
     }
 }
+
+#[test]
+fn every_fuzz_target_is_in_its_manifest_and_on_its_page_and_has_seeds() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let (manifest, page) = (text("fuzz/Cargo.toml"), text("docs/fuzzing.md"));
+    let mut count = 0;
+    for target in
+        fs::read_dir(fuzz.join("fuzz_targets")).expect("the targets").map(|entry| entry.expect("an entry").path())
+    {
+        let name = target.file_stem().expect("a name").to_string_lossy().into_owned();
+        assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{name}");
+        assert!(page.contains(&format!("| `{name}` |")), "{name}");
+        // The fuzzer refuses a folder that is not there, and `.ci/full` names one for each target.
+        assert!(fs::read_dir(fuzz.join("seeds").join(&name)).is_ok_and(|seeds| seeds.count() > 0), "{name}");
+        count += 1;
+    }
+    assert!(count >= 9, "{count}");
+}
