@@ -3,7 +3,7 @@
 
 use std::env;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
 
@@ -57,8 +57,8 @@ fn fetched() {
     let fetcher =
         TableFetcher::new(Box::leak(Box::new(table())), Path::new(&folder), mirror.as_deref()).expect("a folder");
     let found = fetcher.fetch(&mut |_, _, _| {}).unwrap_or_else(|error| panic!("{error}"));
-    let line = format!("{:?} {}: {}\n", found.how, found.path.display(), found.sources.join("\n"));
-    io::Write::write_all(&mut io::stdout(), line.as_bytes()).expect("standard output");
+    let said = format!("{:?} {}: {}\n", found.how, found.path.display(), found.sources.join("\n"));
+    io::stdout().write_all(said.as_bytes()).expect("standard output");
 }
 
 fn command(scratch: &Scratch) -> Command {
