@@ -4,6 +4,7 @@
 
 pub mod attack;
 pub mod chart;
+pub mod dataset;
 mod error;
 pub mod facts;
 pub mod fair;
@@ -11,6 +12,7 @@ pub mod game;
 pub mod number;
 pub mod page;
 pub mod paper;
+pub mod progress;
 pub mod race;
 pub mod rates;
 pub mod report;

@@ -82,6 +82,10 @@ pub struct LinearProblem<'a> {
     pub(super) cells: Cells,
     pub(super) loss: LinearLoss,
     pub(super) intercept: bool,
+    /// The penalty of an intercept, relative to that of a coefficient.
+    pub(super) intercept_penalty: f64,
+    /// Subtracted from the losses of the groups; empty for nothing.
+    pub(super) offsets: Vec<f64>,
     /// Factors of the losses by class; empty for 1.
     pub(super) costs: Vec<f64>,
 }
@@ -106,7 +110,9 @@ impl<'a> LinearProblem<'a> {
         }
         loss.check(targets)?;
         let cells = Cells::new(members, rows.len(), |_| 1.0)?;
-        Self { rows, targets, weights: None, cells, loss, intercept: true, costs: Vec::new() }.checked()
+        let (offsets, costs) = (Vec::new(), Vec::new());
+        Self { rows, targets, weights: None, cells, loss, intercept: true, intercept_penalty: 1e-6, offsets, costs }
+            .checked()
     }
 
     /// Weights of the rows, instead of 1 each.
@@ -133,6 +139,24 @@ impl<'a> LinearProblem<'a> {
         }
         self.costs = costs.to_vec();
         Ok(self)
+    }
+
+    /// Subtracts a number from the mean loss of each group among which y chooses; none for nothing. With the best loss that each group
+    /// can have alone, y weighs the groups by their regret.
+    pub fn minus(mut self, offsets: &[f64]) -> Result<Self, Error> {
+        if !(offsets.is_empty() || offsets.len() == self.groups()) || offsets.iter().any(|o| !o.is_finite()) {
+            let groups = self.groups();
+            return Err(Error::Mismatch(format!("got the numbers {offsets:?} to subtract from {groups} losses")));
+        }
+        self.offsets = offsets.to_vec();
+        Ok(self)
+    }
+
+    /// The penalty of an intercept, relative to that of a coefficient; a millionth by default.
+    #[must_use]
+    pub fn with_intercept_penalty(mut self, share: f64) -> Self {
+        self.intercept_penalty = share;
+        self
     }
 
     /// The factor of a row's loss.
