@@ -4,13 +4,16 @@
 
 pub mod attack;
 pub mod chart;
+pub mod dataset;
 mod error;
 pub mod facts;
 pub mod fair;
 pub mod game;
+pub mod network;
 pub mod number;
 pub mod page;
 pub mod paper;
+pub mod progress;
 pub mod race;
 pub mod rates;
 pub mod report;

@@ -7,7 +7,7 @@ use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
 use standoff_nn::{Shape, Weights};
 use standoff_train::data::ARRAYS;
-use standoff_train::fair::config::{Equalise, FairConfig};
+use standoff_train::fair::config::{Equalise, FairConfig, Solver};
 use standoff_train::fair::lambda::Lambda;
 use standoff_train::fair::results::RunResult;
 use standoff_train::fair::task::{FairData, FairTask};
@@ -49,6 +49,7 @@ impl FairOptions {
             data: ARRAYS.to_owned(),
             model: self.model.clone(),
             outputs: self.classes.len(),
+            solver: Solver::Steps,
             methods: vec![FairMethod::named(&self.method).map_err(refuse)?],
             lambda: Lambda::Given(self.lam),
             equalise: self.equalise()?,

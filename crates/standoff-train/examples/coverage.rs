@@ -2,7 +2,7 @@
 //! each group with at least 100 test rows, and in the worst group.
 //!
 //! `cargo run --release -p standoff-train --example coverage -- FILE LABEL GROUPS [SPLITS] [STEPS] [FIRST] [FOLDER]`; `bench/coverage.sh`
-//! runs it on two tables. STEPS are 800 as in `standoff fair`, or fewer with larger ones. FIRST is the first seed. FOLDER keeps the outcomes
+//! runs it on two tables. Models are solved as by `standoff fair`; with a number of STEPS they are trained. FIRST is the first seed. FOLDER keeps the outcomes
 //! of all splits, so that another rule is tried without training anew.
 //!
 //! One split: 8 percent of the rows are for the test, 56 percent are held out; the target is the difference of the same two models on
@@ -23,7 +23,7 @@ use standoff_nn::fair::FairMethod;
 use standoff_nn::{Engine, Outcome};
 use standoff_train::Result;
 use standoff_train::fair::comparison::{Measured, differences};
-use standoff_train::fair::config::{Columns, FairConfig};
+use standoff_train::fair::config::{Columns, FairConfig, Solver};
 use standoff_train::fair::results::{Results, RunResult};
 use standoff_train::fair::statistics::Summary;
 use standoff_train::fair::task::FairTask;
@@ -38,7 +38,7 @@ const SEVERAL: [usize; 4] = [3, 5, 10, 20];
 const INTERVALS: usize = 10_000;
 /// Splits of one table, where tables are drawn.
 const SPLITS_OF_A_TABLE: u64 = 10;
-/// Steps of `standoff fair` on a table.
+/// With fewer steps the rate is larger.
 const STEPS: u64 = 800;
 
 /// Counts of intervals that covered their targets.
@@ -275,7 +275,8 @@ fn main() -> Result<()> {
         std::process::exit(2);
     };
     let number = |i: usize, usual: u64| rest.get(i).and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (steps, first) = (number(1, STEPS), number(2, 1));
+    let (given, first) = (rest.get(1).and_then(|text| text.parse::<u64>().ok()), number(2, 1));
+    let (steps, how) = (given.unwrap_or(STEPS), given.map_or("solved".to_owned(), |steps| format!("{steps} steps")));
     let (splits, rows) = match rest.first().and_then(|text| text.split_once('x')) {
         Some((tables, rows)) => (tables.parse().unwrap_or(200), rows.parse().ok()),
         None => (number(0, 200), None),
@@ -295,15 +296,16 @@ fn main() -> Result<()> {
         methods: vec![FairMethod::Normal, FairMethod::Minmax],
         schedule: vec![(steps - steps / 4, rate), (steps / 4, 0.1 * rate)],
         batch: 0,
+        solver: if given.is_some() { Solver::Steps } else { Solver::Certificate },
         seeds: 1,
         ..FairConfig::default()
     };
     config.check()?;
     println!(
-        "{data}, label {label}, groups {groups}: minmax less normal, {splits} random splits from seed {first}, {steps} steps"
+        "{data}, label {label}, groups {groups}: minmax less normal, {splits} random splits from seed {first}, {how}"
     );
     let experiment = |kind: &str, config| {
-        let name = |folder| PathBuf::from(folder).join(format!("{label}-{groups}-{kind}-{steps}-{first}.jsonl"));
+        let name = |folder| PathBuf::from(folder).join(format!("{label}-{groups}-{kind}-{how}-{first}.jsonl"));
         Experiment { config, control: Control::new(Arc::default()), kept: rest.get(3).map(name) }
     };
     if let Some(rows) = rows {

@@ -30,6 +30,20 @@ macro_rules! named {
 }
 pub(crate) use named;
 
+/// Defines an enum with [`Named`]: `Variant = "name": "about",` for each variant. The name is that in files, and the line for the help
+/// documents the variant.
+macro_rules! named_enum {
+    ($(#[$whole:meta])* pub enum $kind:ident { $($(#[$own:meta])* $variant:ident = $name:literal: $about:literal,)+ }) => {
+        $(#[$whole])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $kind {
+            $(#[doc = $about] #[serde(rename = $name)] $(#[$own])* $variant),+
+        }
+        $crate::named::named! { $kind: $($variant, $name, $about;)+ }
+    };
+}
+pub(crate) use named_enum;
+
 /// The methods of the library, which have names of their own.
 macro_rules! forward {
     ($kind:ty) => {

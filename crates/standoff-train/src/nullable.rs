@@ -17,6 +17,11 @@ pub(crate) fn pair<'de, D: Deserializer<'de>>(source: D) -> Result<[f64; 2], D::
     Ok(<[Option<f64>; 2]>::deserialize(source)?.map(known))
 }
 
+/// For `skip_serializing_if`: a setting with its default is left out, so that files without it stay unchanged.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// The default of a number that a file does not have.
 pub(crate) fn unknown() -> f64 {
     f64::NAN

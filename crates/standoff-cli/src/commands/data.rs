@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use standoff::error::nearest;
 
 use crate::Exit;
-use crate::data::show;
 use crate::data::table::TableArgs;
 use crate::files;
 use crate::progress::{Bars, Step};
 use crate::screen::Screen;
+use standoff_present::dataset;
 use standoff_present::style::{BAD, DIM, GOOD, HEAD, NAME, paint};
 use standoff_train::bundled::part;
 use standoff_train::data::fetch::{Fetched, Fetcher};
@@ -187,19 +187,19 @@ fn show(what: &str, seed: u64, table: &TableArgs, around: &SearchFolders, screen
             if let Some(note) = found.note() {
                 screen.note(&note);
             }
-            screen.result(&show::images(&found)?.terminal(screen.width()))?;
+            screen.result(&dataset::images(&found)?.terminal(screen.width()))?;
         }
         Source::Table(path) => {
             let asked = table.columns();
             let sheet = asked.sheet(&path)?;
-            let columns = show::columns(&sheet).terminal(screen.list_width());
+            let columns = dataset::columns(&sheet).terminal(screen.list_width());
             if table.label.is_none() {
                 screen.result(&columns)?;
                 screen.note("use --label COLUMN, and optionally --group COLUMNS, to show the groups");
                 return Ok(Exit::Done);
             }
             let data = asked.prepare(&sheet, table.validation_split.unwrap_or(0.0), asked.split_of(seed, seed))?;
-            screen.result(&format!("{columns}\n{}", show::groups(&data).terminal(screen.width())))?;
+            screen.result(&format!("{columns}\n{}", dataset::groups(&data).terminal(screen.width())))?;
             for warning in &data.warnings {
                 screen.warn(warning);
             }

@@ -5,7 +5,7 @@ use clap::Args;
 use standoff_cluster::{Pieces, ranks, shard};
 use standoff_nn::fair::FairMethod;
 use standoff_train::data::class::Class;
-use standoff_train::fair::config::{Equalise, FairConfig, Inner, Optimizer, Scale};
+use standoff_train::fair::config::{Equalise, FairConfig, Inner, Optimizer, Scale, Solver};
 use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
 use standoff_train::fair::task::FairTask;
 use standoff_train::training::Description as _;
@@ -108,6 +108,10 @@ struct FairFlags {
     #[arg(long, value_name = "MU")]
     weight_decay: Option<f64>,
 
+    /// Solve logistic models or train them by steps [default: certificate for a table, where no flag is about steps]
+    #[arg(long, value_parser = parse::one_of::<Solver>())]
+    solver: Option<Solver>,
+
     /// The number of steps; stages keep their shares
     #[arg(long, value_name = "N", conflicts_with = "epochs")]
     iterations: Option<u64>,
@@ -148,8 +152,12 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     experiment.task.warnings.iter().for_each(|warning| screen.warn(warning));
     let mut specs = experiment.specs();
     specs.retain(|spec| pieces.owns(&spec.folder()));
-    let (runs, steps) = (plural(specs.len() as u64, "run"), count(experiment.config.steps()));
-    screen.note(&format!("{runs} of {steps} steps, kept in {}", files::name(&experiment.out)));
+    let (runs, config) = (plural(specs.len() as u64, "run"), &experiment.config);
+    let how = match specs.iter().all(|spec| config.solves(spec.method)) {
+        true => "solved to a certificate".to_owned(),
+        false => format!("of {} steps", count(config.steps())),
+    };
+    screen.note(&format!("{runs} {how}, kept in {}", files::name(&experiment.out)));
     let Some(done) = experiment.train(&specs, &args.run.control()?, &mut RunBars::new(screen))? else {
         return Ok(interrupted("fair", &experiment.out, screen));
     };
@@ -209,13 +217,22 @@ impl FairArgs {
                 c.seeds = self.settings.seeds.unwrap_or(folds as u64);
             }
         }
+        if self.settings.solver.is_none() && (self.has_flags_of_steps() || !c.can_be_solved()) {
+            c.solver = Solver::Steps;
+        }
         Ok(c)
+    }
+
+    /// True if a flag is given that only training by steps uses.
+    fn has_flags_of_steps(&self) -> bool {
+        let own = &self.settings;
+        own.iterations.or(own.epochs).or(own.measure_every).is_some() || self.training.has_flags_of_steps()
     }
 
     fn override_with_flags(&self, c: &mut FairConfig) -> Result<()> {
         let (own, shared) = (&self.settings, &self.training);
         override_settings!(c, own; data, classes, model, outputs, scale, method => methods, equalise, inner, dro_rate, tilt, share,
-            weight_decay, seeds, seed, measure_every);
+            weight_decay, solver, seeds, seed, measure_every);
         override_settings!(c, shared; init, optimizer, momentum, order);
         if own.classes.is_some() {
             // The title and the paper's numbers are of other classes.

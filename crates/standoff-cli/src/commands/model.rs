@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand, ValueHint};
-use standoff_nn::model::onnx::OnnxModel;
-use standoff_present::table::Table;
-use standoff_train::number::{count, plural};
+use standoff_present::network::operators;
+use standoff_train::number::plural;
 use standoff_train::verification;
 
 use crate::screen::Screen;
@@ -49,8 +48,8 @@ enum ModelAction {
 pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.action {
         ModelAction::Show { file } => {
-            let text = listing(&verification::onnx(file)?, screen.list_width()).with_context(|| files::name(file))?;
-            screen.result(&text)?;
+            let shown = operators(&verification::onnx(file)?, screen.list_width());
+            screen.result(&shown.with_context(|| files::name(file))?)?;
         }
         ModelAction::Convert { from, to, fold } => {
             if to.extension().is_none_or(|e| e != "onnx") {
@@ -69,24 +68,4 @@ pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
         }
     }
     Ok(Exit::Done)
-}
-
-/// The operators of a network as text.
-fn listing(model: &OnnxModel, width: usize) -> Result<String> {
-    let (operators, graph) = model.operators()?;
-    let mut table = Table::new("", "name", ["operator", "shape", "parameters", "products"]);
-    let whole = |n: usize| count(n as u64);
-    let shape = |dims: &[usize]| dims.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
-    table.row("input", ["input", &shape(graph.input_dims()), "", ""]);
-    let (mut parameters, mut products) = (0, 0);
-    for row in operators {
-        let counts = [row.parameters, row.products].map(|n| if n == 0 { String::new() } else { whole(n) });
-        (parameters, products) = (parameters + row.parameters, products + row.products);
-        let [own, cost] = counts;
-        table.row(row.name, [row.kind, shape(&row.dims), own, cost]);
-    }
-    let (inputs, outputs) = (whole(graph.inputs()), graph.outputs());
-    let (parameters, products) = (whole(parameters), whole(products));
-    let total = format!("{inputs} inputs, {outputs} outputs, {parameters} parameters, {products} products per input");
-    Ok(format!("{}\n{total}\n", table.terminal(width).trim_end()))
 }

@@ -43,6 +43,14 @@ pub(crate) struct TrainingFlags {
     pub(crate) order: Option<BatchOrder>,
 }
 
+impl TrainingFlags {
+    /// True if a flag is given that only training by steps uses.
+    pub(crate) fn has_flags_of_steps(&self) -> bool {
+        let (rates, order) = (self.lr.is_some(), self.order.is_some());
+        rates || order || self.optimizer.is_some() || self.momentum.is_some() || self.init.is_some()
+    }
+}
+
 /// Where a run is kept, and how it is continued. For `#[command(flatten)]`.
 #[derive(Debug, Args)]
 pub(crate) struct RunFlags {

@@ -1,4 +1,3 @@
-//! Datasets on the command line and on the screen.
+//! Datasets on the command line.
 
-pub(crate) mod show;
 pub(crate) mod table;

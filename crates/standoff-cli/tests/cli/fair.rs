@@ -212,17 +212,104 @@ fn weight_decay_raises_the_training_loss_and_is_kept_in_the_configuration() {
     assert!(refused.stderr.contains("--optimizer gd has no --weight-decay"), "{}", refused.stderr);
 }
 
+/// The runs of `results.json`, by method.
+fn by_method(results: &serde_json::Value) -> impl Fn(&str) -> serde_json::Value + use<> {
+    let runs = results["runs"].as_array().expect("runs").clone();
+    move |method| runs.iter().find(|run| run["method"] == method).expect("a run of the method").clone()
+}
+
+#[test]
+fn a_logistic_model_of_a_table_is_solved_to_a_certificate() {
+    let scratch = Scratch::new();
+    let text = |out: &str| fs::read_to_string(scratch.path(out).join("config.toml")).expect("a configuration");
+    let run = fair(&scratch, &["--seeds", "1", "--out", "solved"]).exits(0);
+    assert!(run.stderr.contains("4 runs solved to a certificate") && !run.stderr.contains("not solved"), "{run:#?}");
+    assert!(text("solved").contains("solver = \"certificate\""), "{}", text("solved"));
+    let read = |out: &str| fs::read_to_string(scratch.path(out).join("results.json")).expect("results");
+    let all = by_method(&serde_json::from_str(&read("solved")).expect("JSON"));
+    for (method, y) in [("normal", f64::INFINITY), ("reweight", f64::INFINITY), ("minmax", 1e-5), ("minmax-reg", 0.1)] {
+        let run = all(method);
+        assert!(run["x_gap"][1].as_f64() < Some(1e-5) && run["y_gap"][1].as_f64() < Some(y), "{run}");
+        assert!(run["steps"] == 1 && run["optimality_gap"].is_null(), "{run}");
+    }
+    // A finished run is found again. Steps do not come as near.
+    let before = read("solved");
+    scratch.run(&["fair", "--resume", "solved"]).exits(0);
+    assert_eq!(before, read("solved"));
+    fair(&scratch, &["--seeds", "1", "--iterations", "800", "--out", "steps"]).exits(0);
+    assert!(!text("steps").contains("solver"), "{}", text("steps"));
+    let stepped = by_method(&serde_json::from_str(&read("steps")).expect("JSON"));
+    let worst = |run: &serde_json::Value| {
+        let losses = run["train_losses"].as_array().expect("losses");
+        losses.iter().filter_map(serde_json::Value::as_f64).fold(0.0, f64::max)
+    };
+    assert!(worst(&all("minmax")) <= worst(&stepped("minmax")) + 1e-6);
+    assert!((all("normal")["value"].as_f64().unwrap() - stepped("normal")["value"].as_f64().unwrap()).abs() < 1e-3);
+    // Methods that cannot be solved make steps beside the others; other models are trained by steps.
+    let both =
+        ["--solver", "certificate", "--iterations", "30", "--method", "normal,group-dro", "--seeds", "1", "--json"];
+    let both = by_method(&fair(&scratch, &both).exits(0).json());
+    assert_eq!((&both("normal")["steps"], &both("group-dro")["steps"]), (&1.into(), &30.into()));
+    let other = ["--model", "mlp", "--iterations", "3", "--seeds", "1", "--out", "mlp"];
+    fair(&scratch, &other).exits(0);
+    let refused = fair(&scratch, &["--solver", "certificate", "--model", "mlp"]).exits(2);
+    assert!(refused.stderr.contains("--solver certificate needs a table"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_penalty_means_the_same_to_the_solver_and_shows_its_optimality_gap() {
+    let scratch = Scratch::new();
+    let args = ["--weight-decay", "0.02", "--method", "normal,minmax-reg", "--seeds", "1", "--json"];
+    let solved = by_method(&fair(&scratch, &[&args[..], &["--out", "solved"]].concat()).exits(0).json());
+    let stepped = by_method(&fair(&scratch, &[&args[..], &["--solver", "steps"]].concat()).exits(0).json());
+    for method in ["normal", "minmax-reg"] {
+        let (solved, stepped) = (solved(method), stepped(method));
+        assert!(solved["optimality_gap"].as_f64() < Some(2e-6), "{solved}");
+        for (a, b) in solved["train_losses"].as_array().unwrap().iter().zip(stepped["train_losses"].as_array().unwrap())
+        {
+            assert!((a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-4, "{solved} {stepped}");
+        }
+    }
+    scratch.run(&["report", "solved", "--out", "page.html"]).exits(0);
+    let page = fs::read_to_string(scratch.path("page.html")).expect("a page");
+    assert!(page.contains("optimality gap"), "the page has no gap");
+}
+
+#[test]
+fn regret_and_errors_of_one_kind_are_solved_too() {
+    let scratch = Scratch::new();
+    for equalise in ["excess", "fpr", "fnr", "error"] {
+        let args = ["--method", "normal,minmax", "--seeds", "1", "--equalise", equalise, "--json"];
+        let all = by_method(&fair(&scratch, &args).exits(0).json());
+        let (normal, minmax) = (all("normal"), all("minmax"));
+        assert_eq!((&normal["steps"], equalise == "error"), (&1.into(), minmax["steps"] == 800), "{minmax}");
+        if equalise != "error" {
+            assert!(minmax["x_gap"][1].as_f64() < Some(1e-5) && minmax["y_gap"][1].as_f64() < Some(1e-5), "{minmax}");
+        }
+        if equalise == "excess" {
+            // What a group loses by sharing the model, which is nothing for none and the same for all that count.
+            let losses: Vec<f64> =
+                minmax["train_losses"].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).collect();
+            assert!(losses.iter().all(|loss| (-1e-6..0.5).contains(loss)), "{losses:?}");
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_model_and_neither_does_repeating_it() {
     let scratch = Scratch::new();
     let all = "normal,minmax,minmax-reg,group-dro,reweight,cvar,tilted";
-    for (out, threads) in [("a", "1"), ("b", "2"), ("c", "5")] {
-        let args = ["--method", all, "--seeds", "1", "--iterations", "60", "--threads", threads, "--out", out];
-        fair(&scratch, &args).exits(0);
+    for solver in ["steps", "certificate"] {
+        let of = |out: &str, threads: &str| {
+            let folder = format!("{solver}-{out}");
+            let args = ["--method", all, "--seeds", "1", "--iterations", "60", "--threads", threads, "--out", &folder];
+            fair(&scratch, &[&args[..], &["--solver", solver]].concat()).exits(0);
+            models(&scratch.path(&folder))
+        };
+        let one = of("a", "1");
+        assert_eq!(one.len(), 7);
+        assert!(one == of("b", "2") && one == of("c", "5"), "{solver}");
     }
-    let one = models(&scratch.path("a"));
-    assert_eq!(one.len(), 7);
-    assert!(one == models(&scratch.path("b")) && one == models(&scratch.path("c")));
 }
 
 #[test]

@@ -11,22 +11,17 @@ use super::network::Network;
 use super::tight::ProofMethod;
 use crate::data::class::Class;
 use crate::error::{Result, refuse};
-use crate::named::{Named as _, named};
+use crate::named::{Named as _, named, named_enum};
 use crate::training::manifest::{DataRecord, Manifest};
 
-/// The protocol of an evaluation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rules {
-    /// Strong attacks inside the ball and inside [0, 1]; every misclassified image is verified.
-    Standard,
-    /// The published evaluation: FGSM (not clipped) and PGD-40, images cut to 256 levels.
-    Paper,
+named_enum! {
+    /// The protocol of an evaluation.
+    pub enum Rules {
+        Standard = "standard": "Strong attacks inside the ball and inside [0, 1]; every misclassified image is verified",
+        Paper = "paper": "The published evaluation: FGSM (not clipped) and PGD-40, images cut to 256 levels",
+    }
 }
 
-named! { Rules:
-    Standard, "standard", "Strong attacks inside the ball and inside [0, 1]; every misclassified image is verified";
-    Paper, "paper", "The published evaluation: FGSM (not clipped) and PGD-40, images cut to 256 levels";
-}
 named! { Norm:
     Linf, "linf", "The largest change of a pixel";
     L2, "l2", "The Euclidean length of the change";

@@ -10,21 +10,15 @@ use crate::data::known::MNIST;
 use crate::data::places::SearchFolders;
 use crate::error::{Result, refuse};
 use crate::files;
-use crate::named::named;
+use crate::named::named_enum;
 use crate::number::{count, plural};
 
-/// A part of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Split {
-    /// The test images.
-    Test,
-    /// The training images.
-    Train,
-}
-
-named! { Split:
-    Test, "test", "The test images";
-    Train, "train", "The training images";
+named_enum! {
+    /// A part of a dataset.
+    pub enum Split {
+        Test = "test": "The test images",
+        Train = "train": "The training images",
+    }
 }
 
 /// Images of a dataset with the labels of the dataset.

@@ -11,24 +11,17 @@ use standoff_nn::verify::{Answer, BoundMethod, InputRegion, OpGraph, Property, V
 
 use super::images::Images;
 use crate::error::{Result, refuse};
-use crate::named::named;
+use crate::named::named_enum;
 
-/// The method of the proofs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ProofMethod {
-    /// Interval bounds of all images.
-    #[default]
-    Interval,
-    /// Then backward linear bounds.
-    Crown,
-    /// Then branch and bound.
-    Complete,
-}
-
-named! { ProofMethod:
-    Interval, "interval", "Intervals, layer by layer";
-    Crown, "crown", "Intervals, then backward linear bounds with optimised slopes for the images that remain";
-    Complete, "complete", "Intervals, then branch and bound for the images that remain, with at most 2,000 subproblems each";
+named_enum! {
+    /// The method of the proofs.
+    #[derive(Default)]
+    pub enum ProofMethod {
+        #[default]
+        Interval = "interval": "Intervals, layer by layer",
+        Crown = "crown": "Intervals, then backward linear bounds with optimised slopes for the images that remain",
+        Complete = "complete": "Intervals, then branch and bound for the images that remain, with at most 2,000 subproblems each",
+    }
 }
 
 /// Steps of the optimiser of slopes.

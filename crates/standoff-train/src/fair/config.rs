@@ -14,20 +14,19 @@ use crate::data::class::Class;
 pub use crate::data::table::Columns;
 use crate::error::{Result, refuse};
 use crate::experiments::FAIR_QUICK;
-use crate::named::named;
+use crate::named::named_enum;
+use crate::nullable::is_default;
 use crate::training::experiment::Description;
 use crate::training::folder::{self, FolderKind};
 use crate::training::manifest::DataRecord;
 pub use crate::training::options::{BatchOrder, Optimizer};
 
-/// The scale of pixels at the input of the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scale {
-    /// Bytes from 0 to 255
-    Raw,
-    /// Divided by 255
-    Unit,
+named_enum! {
+    /// The scale of pixels at the input of the network.
+    pub enum Scale {
+        Raw = "raw": "Bytes from 0 to 255",
+        Unit = "unit": "Divided by 255",
+    }
 }
 
 impl Scale {
@@ -40,49 +39,35 @@ impl Scale {
     }
 }
 
-named! { Scale:
-    Raw, "raw", "Bytes from 0 to 255";
-    Unit, "unit", "Divided by 255";
+named_enum! {
+    /// The maximisation over the group weights in `minmax-reg`.
+    pub enum Inner {
+        Exact = "exact": "Exact, by a projection",
+        Apga = "apga": "Algorithm 3, accelerated ascent with restarts",
+    }
 }
 
-/// The maximisation over the group weights in `minmax-reg`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Inner {
-    /// Exact, by a projection
-    Exact,
-    /// Algorithm 3, accelerated ascent with restarts
-    Apga,
+named_enum! {
+    /// The quantity that the min-max methods make equal between groups.
+    #[derive(Default)]
+    pub enum Equalise {
+        #[default]
+        Loss = "loss": "The mean loss",
+        Excess = "excess": "The loss less the best loss of the group alone (regret)",
+        Error = "error": "The probability of an error",
+        Fpr = "fpr": "False positives: the loss on rows that are not of the last class",
+        Fnr = "fnr": "False negatives: the loss on rows of the last class",
+    }
 }
 
-named! { Inner:
-    Exact, "exact", "Exact, by a projection";
-    Apga, "apga", "Algorithm 3, accelerated ascent with restarts";
-}
-
-/// The quantity that the min-max methods make equal between groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Equalise {
-    /// The mean loss
-    #[default]
-    Loss,
-    /// The loss less the best loss of the group alone
-    Excess,
-    /// The probability of an error
-    Error,
-    /// The loss on rows of the other classes, against the mean loss
-    Fpr,
-    /// The loss on rows of the last class, against the mean loss
-    Fnr,
-}
-
-named! { Equalise:
-    Loss, "loss", "The mean loss";
-    Excess, "excess", "The loss less the best loss of the group alone (regret)";
-    Error, "error", "The probability of an error";
-    Fpr, "fpr", "False positives: the loss on rows that are not of the last class";
-    Fnr, "fnr", "False negatives: the loss on rows of the last class";
+named_enum! {
+    /// The way in which a model is trained.
+    #[derive(Default)]
+    pub enum Solver {
+        #[default]
+        Steps = "steps": "By the steps of the schedule",
+        Certificate = "certificate": "Solved until X and Y are at most 1e-6; methods that cannot be solved make steps",
+    }
 }
 
 /// The description of an experiment on fair classification: data, model, methods, schedule, seeds.
@@ -119,10 +104,10 @@ pub struct FairConfig {
     /// Outputs of a preset; 0 for one per class.
     pub outputs: usize,
     /// Labels keep the numbers of the classes: of ten outputs, the published code trains 0, 4 and 6.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub keep_labels: bool,
     /// Groups are the parts of a batch in the order of the published data, which mix the classes where a batch is not 200 of each.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub mixed: bool,
     /// The scale of pixels.
     pub scale: Scale,
@@ -138,7 +123,7 @@ pub struct FairConfig {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
     /// The quantity that the min-max methods make equal.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub equalise: Equalise,
     /// The maximisation over the group weights in `minmax-reg`.
     pub inner: Inner,
@@ -148,12 +133,15 @@ pub struct FairConfig {
     pub tilt: f64,
     /// The share of samples with the largest losses that `cvar` trains on.
     pub share: f64,
+    /// The way in which logistic models of tables are trained.
+    #[serde(skip_serializing_if = "is_default")]
+    pub solver: Solver,
     /// The optimiser.
     pub optimizer: Optimizer,
     /// The momentum of `sgd`.
     pub momentum: f64,
     /// The modulus of an L2 penalty on all parameters, for `adam` and `sgd`. Losses and certificates are without it.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub weight_decay: f64,
     /// Stages: a number of steps and their learning rate. With full batches a step is an epoch.
     pub schedule: Vec<(u64, f64)>,
@@ -200,6 +188,7 @@ impl Default for FairConfig {
             dro_rate: 0.01,
             tilt: 1.0,
             share: 0.5,
+            solver: Solver::Steps,
             optimizer: Optimizer::Adam,
             momentum: 0.0,
             weight_decay: 0.0,
@@ -256,6 +245,7 @@ impl FairConfig {
             methods: vec![FairMethod::Normal, FairMethod::Reweight, FairMethod::Minmax, FairMethod::MinmaxReg],
             batch: 0,
             biases: "zero".into(),
+            solver: Solver::Certificate,
             schedule: vec![(600, 0.03), (200, 0.003)],
             ..Self::default()
         }
@@ -285,8 +275,22 @@ impl FairConfig {
         if self.optimizer == Optimizer::Gd && self.batch != 0 {
             refuse!(Setting, "--optimizer gd takes full batches (--batch 0); with mini-batches it is sgd");
         }
+        if self.solver == Solver::Certificate && !self.can_be_solved() {
+            refuse!(Setting, "--solver certificate needs a table, --model logistic, --batch 0 and --inner exact");
+        }
         self.recipe()?;
         Ok(())
+    }
+
+    /// True if the model is one that the solver knows.
+    pub fn can_be_solved(&self) -> bool {
+        self.columns.is_some() && self.model == "logistic" && self.batch == 0 && self.inner == Inner::Exact
+    }
+
+    /// True if runs of a method are solved instead of trained by steps.
+    pub fn solves(&self, method: FairMethod) -> bool {
+        let convex = self.equalise != Equalise::Error || !method.chooses_weights();
+        self.solver == Solver::Certificate && convex && method.mixing(0.0).is_some()
     }
 
     fn check_lambda(&self) -> Result<()> {
@@ -354,14 +358,19 @@ impl FairConfig {
         MethodParameters { lambda, accelerated, dro_rate: self.dro_rate, tilt: self.tilt, share: self.share }
     }
 
-    /// The total number of steps.
+    /// The steps of a run of a method; a solved one makes a single step.
+    pub fn steps_of(&self, method: FairMethod) -> u64 {
+        if self.solves(method) { 1 } else { self.steps() }
+    }
+
+    /// The total number of steps of the schedule.
     pub fn steps(&self) -> u64 {
         self.schedule.iter().map(|stage| stage.0).sum()
     }
 
-    /// Steps between measurements.
-    pub fn cadence(&self) -> u64 {
-        if self.measure_every > 0 { self.measure_every } else { (self.steps() / 12).max(1) }
+    /// Steps between measurements in a run of so many steps.
+    pub fn cadence(&self, steps: u64) -> u64 {
+        if self.measure_every > 0 { self.measure_every } else { (steps / 12).max(1) }
     }
 
     /// Changes the total number of steps. Every stage keeps its share and at least one step.

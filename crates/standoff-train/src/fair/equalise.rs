@@ -6,41 +6,59 @@ use standoff::methods::{Reply, Train};
 use standoff::{Point, Training};
 use standoff_nn::data::{Dataset, Groups};
 use standoff_nn::fair::GroupGame;
+use standoff_nn::linear::LogisticTask;
 
-use super::config::{Equalise, FairConfig};
+use super::config::{Equalise, FairConfig, Solver};
 use super::task::FairTask;
 use super::train::Spec;
 use crate::error::{At, Result, error, refuse};
 use crate::training::Control;
 
-/// The game of a run before its method changes it. `None` when interrupted.
+/// The training data of a run in the groups of its game.
+pub(super) fn data<'a>(task: &'a FairTask, spec: &Spec) -> &'a Arc<Dataset> {
+    task.one_sided.as_ref().filter(|_| spec.method.chooses_weights()).unwrap_or(&task.train)
+}
+
+/// The game of a run before its method changes it. `offsets` are subtracted from the losses of the groups.
 pub(super) fn game(
+    task: &FairTask,
+    config: &FairConfig,
+    spec: &Spec,
+    offsets: Vec<f64>,
+    threads: usize,
+) -> Result<GroupGame> {
+    let game = GroupGame::new(&task.model, data(task, spec).clone(), config.batching(spec.seed), threads)?;
+    Ok(match config.equalise {
+        Equalise::Error if spec.method.chooses_weights() => game.of_errors(),
+        _ if offsets.is_empty() => game,
+        _ => game.minus(offsets)?,
+    })
+}
+
+/// The loss that each group has when it is trained alone, where it is subtracted; else nothing. It is computed once for a split, by the
+/// solver or by the schedule of the experiment from the weights of its first seed. `None` when interrupted.
+pub(super) fn offsets(
     task: &FairTask,
     config: &FairConfig,
     spec: &Spec,
     threads: usize,
     control: &Control,
-) -> Result<Option<GroupGame>> {
-    let new = |data: Arc<Dataset>| GroupGame::new(&task.model, data, config.batching(spec.seed), threads);
-    Ok(match config.equalise {
-        _ if !spec.method.chooses_weights() => Some(new(task.train.clone())?),
-        Equalise::Loss => Some(new(task.train.clone())?),
-        Equalise::Error => Some(new(task.train.clone())?.of_errors()),
-        Equalise::Fpr | Equalise::Fnr => Some(new(task.one_sided.clone().unwrap_or_else(|| task.train.clone()))?),
-        Equalise::Excess => match alone(task, config, threads, control)? {
-            Some(best) => Some(new(task.train.clone())?.minus(best)?),
-            None => None,
-        },
-    })
+) -> Result<Option<Vec<f64>>> {
+    if config.equalise != Equalise::Excess || !spec.method.chooses_weights() {
+        return Ok(Some(Vec::new()));
+    }
+    let mut kept = task.alone.lock().unwrap_or_else(PoisonError::into_inner);
+    if kept.is_none() {
+        *kept = match config.solver {
+            Solver::Certificate => logistic(task, config, spec, threads, control).alone()?,
+            Solver::Steps => alone(task, config, threads, control)?,
+        };
+    }
+    Ok(kept.clone())
 }
 
-/// The loss that each group has when it is trained alone, by the schedule of the experiment from the weights of its first seed. It is
-/// computed once for a split. `None` when interrupted.
+/// The loss of each group after steps on its samples alone. `None` when interrupted.
 fn alone(task: &FairTask, config: &FairConfig, threads: usize, control: &Control) -> Result<Option<Vec<f64>>> {
-    let mut kept = task.alone.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(best) = kept.as_ref() {
-        return Ok(Some(best.clone()));
-    }
     let groups = task.train.groups().len();
     let mut best = Vec::with_capacity(groups);
     for g in 0..groups {
@@ -59,8 +77,26 @@ fn alone(task: &FairTask, config: &FairConfig, threads: usize, control: &Control
         training.measure(0.0).map_err(|reason| error!(EndedEarly, "training a group alone ended early: {reason:?}"))?;
         best.push(training.game().group_losses()[g]);
     }
-    *kept = Some(best.clone());
     Ok(Some(best))
+}
+
+/// The run as a task for the solver.
+pub(super) fn logistic<'a>(
+    task: &'a FairTask,
+    config: &FairConfig,
+    spec: &Spec,
+    threads: usize,
+    control: &Control,
+) -> LogisticTask<'a> {
+    LogisticTask {
+        model: &task.model,
+        data: data(task, spec),
+        method: spec.method,
+        lambda: spec.lambda,
+        decay: config.weight_decay,
+        threads,
+        interrupt: Some(control.stop.clone()),
+    }
 }
 
 /// The training data in other groups: of each group the rows that can have the error, and one more group of all rows. The mean loss

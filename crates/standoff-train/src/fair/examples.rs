@@ -14,6 +14,7 @@ pub fn run(method: &str, lambda: f64, seed: u64, correct: &[usize]) -> RunResult
         weights: vec![1.0 / correct.len() as f64; correct.len()],
         x_gap: [0.001, 0.0012],
         y_gap: [0.0, 0.25],
+        optimality_gap: None,
         value: 0.25,
         steps: 12_000,
         seconds: 61.5,

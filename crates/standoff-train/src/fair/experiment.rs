@@ -24,7 +24,8 @@ impl Experiment<FairConfig> {
         control: &Control,
         observer: &mut dyn Observer,
     ) -> Result<Option<Vec<RunResult>>> {
-        let load = Load { runs: specs.len(), steps: self.config.steps(), threads: self.threads };
+        let steps: u64 = specs.iter().map(|spec| self.config.steps_of(spec.method)).sum();
+        let load = Load { runs: specs.len(), steps: steps / specs.len().max(1) as u64, threads: self.threads };
         let one = |i: usize, threads: usize| {
             let own = self.task.of_seed(specs[i].seed)?;
             let task = own.as_deref().unwrap_or(&self.task);

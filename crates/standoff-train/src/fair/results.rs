@@ -44,6 +44,9 @@ pub struct RunResult {
     /// Lower and upper bound of Y on all training data.
     #[serde(deserialize_with = "pair")]
     pub y_gap: [f64; 2],
+    /// With a penalty, of a solved model: the objective is at most this above its minimum over all models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimality_gap: Option<f64>,
     /// `f(x, y)` on all training data.
     #[serde(deserialize_with = "scalar")]
     pub value: f64,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Instant;
 
 use standoff::methods::Train;
-use standoff::{Point, Training};
+use standoff::{Method, Point, Training};
 use standoff_nn::data::Dataset;
 use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Ask, Engine, Loss, Outcome, Weights};
@@ -67,7 +68,8 @@ pub fn run(
     threads: usize,
     control: &Control,
 ) -> Result<Option<RunResult>> {
-    let pace = Pace { folder: Some(out.join(spec.folder())), cadence: config.cadence(), ..in_memory(task, config) };
+    let own = in_memory(task, config, spec);
+    let pace = Pace { folder: Some(out.join(spec.folder())), cadence: config.cadence(own.steps), ..own };
     run_or_find(pace, control, |pace| train(task, config, spec, (pace, threads), control))
 }
 
@@ -79,13 +81,13 @@ pub fn fit(
     threads: usize,
     control: &Control,
 ) -> Result<Option<Finished<Measurement, RunResult>>> {
-    train(task, config, spec, (in_memory(task, config), threads), control)
+    train(task, config, spec, (in_memory(task, config, spec), threads), control)
 }
 
 /// The pace of a run without a folder, measured at its end.
-fn in_memory(task: &FairTask, config: &FairConfig) -> Pace {
+fn in_memory(task: &FairTask, config: &FairConfig, spec: &Spec) -> Pace {
     let epoch = task.steps_per_epoch(config.batch);
-    Pace { folder: None, steps: config.steps(), cadence: 0, epoch, result: RESULT }
+    Pace { folder: None, steps: config.steps_of(spec.method), cadence: 0, epoch, result: RESULT }
 }
 
 fn train(
@@ -96,14 +98,33 @@ fn train(
     control: &Control,
 ) -> Result<Option<Finished<Measurement, RunResult>>> {
     let terms = config.terms(spec.lambda);
-    let Some(game) = equalise::game(task, config, spec, threads, control)? else { return Ok(None) };
+    let begun = Instant::now();
+    let Some(offsets) = equalise::offsets(task, config, spec, threads, control)? else { return Ok(None) };
+    let solved = match config.solves(spec.method) {
+        true => Some(equalise::logistic(task, config, spec, threads, control).solve(&offsets)?),
+        false => None,
+    };
+    if solved.is_some() && control.all_end()? {
+        return Ok(None);
+    }
+    let game = equalise::game(task, config, spec, offsets, threads)?;
     let start = Point::new(&task.start(spec.seed), &spec.method.start(game.groups()));
     let ignores = spec.method.ignores_groups(game.groups());
     let mut game = spec.method.game(game, &terms)?;
-    let method = Train::new(&game, spec.method.reply(&terms), &config.recipe()?)?;
-    let training = Training::new(&mut game, &start, Box::new(method)).at(|| "the start")?;
+    let (gap, before) = match &solved {
+        Some(solved) => (solved.gap, begun.elapsed().as_secs_f64()),
+        None => (None, 0.0),
+    };
+    let method: Box<dyn Method<GroupGame>> = match solved {
+        Some(solved) => {
+            solved.note().iter().for_each(|note| control.warn(format!("{}: {note}", spec.folder())));
+            Box::new(solved)
+        }
+        None => Box::new(Train::new(&game, spec.method.reply(&terms), &config.recipe()?)?),
+    };
+    let training = Training::new(&mut game, &start, method).at(|| "the start")?;
     let judge = Engine::new(&task.model, threads)?;
-    let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec, ignores };
+    let trainable = FairTraining { judge, outcome: Outcome::default(), task, config, spec, ignores, gap, before };
     Run::open(training, trainable, pace, control)?.go(control)
 }
 
@@ -118,6 +139,10 @@ struct FairTraining<'a> {
     spec: &'a Spec,
     /// The training has one loss for all samples.
     ignores: bool,
+    /// The optimality gap of a solved model.
+    gap: Option<f64>,
+    /// The seconds of the solver.
+    before: f64,
 }
 
 impl FairTraining<'_> {
@@ -228,10 +253,11 @@ impl Trainable<GroupGame> for FairTraining<'_> {
             weights: self.weights(last),
             x_gap: last.x_gap,
             y_gap: last.y_gap,
+            optimality_gap: self.gap,
             value: last.value,
             variation: end.curve.variation(),
             steps: training.steps(),
-            seconds: end.seconds,
+            seconds: self.before + end.seconds,
             fairness: judged.as_ref().map(|judged| judged.fairness).filter(|_| apart),
             confusion: part.map(|part| confusion(part, &self.outcome.predictions)).unwrap_or_default(),
             all: judged.as_ref().and_then(|judged| judged.all),

@@ -12,26 +12,18 @@ use standoff_nn::{Ramp, StepKind};
 
 use crate::error::{Result, refuse};
 use crate::experiments;
-use crate::named::named;
+use crate::named::named_enum;
+use crate::nullable::is_default;
 use crate::training::experiment::Description;
 use crate::training::options::{BatchOrder, Optimizer};
 
-/// The direction of a step of the attack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AttackStep {
-    /// The signs of the gradient (the published code)
-    Sign,
-    /// The gradient over its mean magnitude, so that the step size does not depend on the network
-    Scaled,
-    /// The gradient times the step size
-    Plain,
-}
-
-named! { AttackStep:
-    Sign, "sign", "The signs of the gradient (the published code)";
-    Scaled, "scaled", "The gradient over its mean magnitude, so that the step size does not depend on the network";
-    Plain, "plain", "The gradient times the step size";
+named_enum! {
+    /// The direction of a step of the attack.
+    pub enum AttackStep {
+        Sign = "sign": "The signs of the gradient (the published code)",
+        Scaled = "scaled": "The gradient over its mean magnitude, so that the step size does not depend on the network",
+        Plain = "plain": "The gradient times the step size",
+    }
 }
 
 /// The description of a robust training: data, model, method, attack, schedule.
@@ -56,7 +48,7 @@ pub struct RobustConfig {
     /// Train on the first images only; 0 for all.
     pub limit: usize,
     /// Hold out this many of the training images, the last ones; all measurements are on them, none on test images. 0 for none.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub validation: usize,
     /// A preset or a model file.
     pub model: String,
@@ -92,17 +84,17 @@ pub struct RobustConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crown: Option<(f64, f64)>,
     /// The slope of `ramp` below 0 and above its caps before eps grows, in `ibp` and `crown-ibp`; it falls to 0 while eps grows.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub slope: f64,
     /// Training images over which the caps of `ramp` are set to the mean activation before the first step; 0 to keep the caps.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub mean_caps: usize,
     /// Epochs before eps grows.
     pub warmup: f64,
     /// Epochs in which eps grows.
     pub ramp: f64,
     /// The eps that it grows from: above 0 where the run continues a training (`init`) whose eps was that.
-    #[serde(skip_serializing_if = "crate::is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub ramp_from: f64,
     /// The optimiser.
     pub optimizer: Optimizer,

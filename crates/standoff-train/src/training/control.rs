@@ -55,6 +55,11 @@ impl Control {
         Ok(communicator::any(self.ends())?)
     }
 
+    /// Adds a message for the user.
+    pub fn warn(&self, text: String) {
+        held(&self.warnings).push(text);
+    }
+
     /// Adds a run, which is reported until its gauge is dropped.
     pub(super) fn watch(&self, gauge: Gauge) -> Arc<Gauge> {
         let gauge = Arc::new(gauge);

@@ -1,28 +1,18 @@
 //! Settings that every training has: the optimiser and the order of mini-batches.
 
-use serde::{Deserialize, Serialize};
 use standoff::outer::{AdamOptions, Recipe, Schedule, SgdOptions};
 use standoff_nn::data::Order;
 
 use crate::error::{At, Result};
-use crate::named::named;
+use crate::named::named_enum;
 
-/// The optimiser of the network's parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Optimizer {
-    /// Gradient descent
-    Gd,
-    /// Stochastic gradient descent, with `momentum` if given
-    Sgd,
-    /// Adam
-    Adam,
-}
-
-named! { Optimizer:
-    Gd, "gd", "Gradient descent";
-    Sgd, "sgd", "Stochastic gradient descent, with `momentum` if given";
-    Adam, "adam", "Adam";
+named_enum! {
+    /// The optimiser of the network's parameters.
+    pub enum Optimizer {
+        Gd = "gd": "Gradient descent",
+        Sgd = "sgd": "Stochastic gradient descent, with `momentum` if given",
+        Adam = "adam": "Adam",
+    }
 }
 
 impl Optimizer {
@@ -43,19 +33,12 @@ impl Optimizer {
     }
 }
 
-/// The order of mini-batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BatchOrder {
-    /// Shuffled for every epoch, from the seed
-    Shuffled,
-    /// The order of the data (the published code)
-    AsIs,
-}
-
-named! { BatchOrder:
-    Shuffled, "shuffled", "Shuffled for every epoch, from the seed";
-    AsIs, "as-is", "The order of the data (the published code)";
+named_enum! {
+    /// The order of mini-batches.
+    pub enum BatchOrder {
+        Shuffled = "shuffled": "Shuffled for every epoch, from the seed",
+        AsIs = "as-is": "The order of the data (the published code)",
+    }
 }
 
 impl BatchOrder {

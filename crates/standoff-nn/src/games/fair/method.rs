@@ -8,6 +8,7 @@ use standoff::methods::Reply;
 use super::GroupGame;
 use crate::Error;
 use crate::data::Groups;
+use crate::games::linear::Mixing;
 
 /// The rule for the weight of each group in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,6 +99,17 @@ impl FairMethod {
             Self::MinmaxReg => Reply::Exact { lambda },
             Self::GroupDro => Reply::Exponentiated { rate: dro_rate },
             Self::Tilted => Reply::Tilted { tilt },
+        }
+    }
+
+    /// The losses that y weighs in a linear model of this method; none for methods that are only trained by steps.
+    pub fn mixing(self, lambda: f64) -> Option<Mixing> {
+        match self {
+            Self::Normal => Some(Mixing::Mean),
+            Self::Reweight => Some(Mixing::Equal),
+            Self::Minmax => Some(Mixing::Worst { lambda: 0.0 }),
+            Self::MinmaxReg => Some(Mixing::Worst { lambda }),
+            Self::GroupDro | Self::Cvar | Self::Tilted => None,
         }
     }
 

@@ -1,16 +1,13 @@
 //! The fair game of a linear model: `min over x, max over y in the simplex, of sum y_g F_g(x) + P(x) - lambda/2 |y - centre|^2`.
 //!
-//! `F_g` is the weighted mean loss of group g, less its offset. The penalty `P` is `mu/2 |w|^2` on the
-//! coefficients and a millionth of that on the intercepts, so that with mu > 0 the game is strongly convex in all of x.
+//! `F_g` is the weighted mean loss of group g, less its offset. The penalty `P` is `mu/2 |w|^2` on the coefficients and a part of that
+//! on the intercepts, by default a millionth, so that with mu > 0 the game is strongly convex in all of x.
 
 use super::pass::{Passes, padded};
 use super::problem::LinearProblem;
 use crate::Error;
 use standoff::{Game, Need, Set};
 use std::cell::{Cell, RefCell};
-
-/// The penalty of an intercept, relative to that of a coefficient.
-const INTERCEPT_PENALTY: f64 = 1e-6;
 
 /// The sums that y weighs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +61,7 @@ impl<'a> LinearGame<'a> {
         let shares = shares(problem, mixing);
         let (size, members) = (problem.parameters(), shares.len());
         let coefficients = problem.loss.outputs() * problem.rows.width();
-        let moduli = (0..size).map(|j| if j < coefficients { mu } else { mu * INTERCEPT_PENALTY }).collect();
+        let moduli = (0..size).map(|j| if j < coefficients { mu } else { mu * problem.intercept_penalty }).collect();
         let offsets = if let Mixing::Worst { .. } = mixing { problem.offsets.clone() } else { Vec::new() };
         Ok(Self {
             problem,

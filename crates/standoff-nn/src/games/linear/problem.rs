@@ -82,6 +82,8 @@ pub struct LinearProblem<'a> {
     pub(super) cells: Cells,
     pub(super) loss: LinearLoss,
     pub(super) intercept: bool,
+    /// The penalty of an intercept, relative to that of a coefficient.
+    pub(super) intercept_penalty: f64,
     /// Factors of the losses by class; empty for 1.
     pub(super) costs: Vec<f64>,
     /// Subtracted from the losses of the groups; empty for nothing.
@@ -108,7 +110,8 @@ impl<'a> LinearProblem<'a> {
         }
         loss.check(targets)?;
         let cells = Cells::new(members, rows.len(), |_| 1.0)?;
-        Self { rows, targets, weights: None, cells, loss, intercept: true, costs: Vec::new(), offsets: Vec::new() }
+        let (offsets, costs) = (Vec::new(), Vec::new());
+        Self { rows, targets, weights: None, cells, loss, intercept: true, intercept_penalty: 1e-6, offsets, costs }
             .checked()
     }
 
@@ -147,6 +150,13 @@ impl<'a> LinearProblem<'a> {
         }
         self.offsets = offsets.to_vec();
         Ok(self)
+    }
+
+    /// The penalty of an intercept, relative to that of a coefficient; a millionth by default.
+    #[must_use]
+    pub fn with_intercept_penalty(mut self, share: f64) -> Self {
+        self.intercept_penalty = share;
+        self
     }
 
     /// The factor of a row's loss.

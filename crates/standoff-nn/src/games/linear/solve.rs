@@ -114,7 +114,7 @@ pub fn solve_linear(
 }
 
 /// `|g_x|^2 / (2 mu) + Y` over the whole simplex, and the smoothing of the loss.
-fn global_gap(game: &mut LinearGame<'_>, point: &Point<f64>, loss: LinearLoss) -> f64 {
+pub(super) fn global_gap(game: &mut LinearGame<'_>, point: &Point<f64>, loss: LinearLoss) -> f64 {
     game.fix(&point.x, Need::Gradients);
     let (mut gradient, mut answer) = (vec![0.0; point.x.len()], point.y.clone());
     game.gradient(&point.y, &mut gradient);

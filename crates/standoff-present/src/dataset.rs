@@ -1,14 +1,13 @@
 //! The content of a dataset: classes and their images, or columns and groups.
 
-use anyhow::Result;
+use crate::number::{count, plural};
+use crate::table::Table;
 use standoff_nn::data::{Sheet, TableData};
-
-use standoff_present::number::{count, plural};
-use standoff_present::table::Table;
+use standoff_train::Result;
 use standoff_train::data::Found;
 
 /// The number of images of each class.
-pub(crate) fn images(found: &Found) -> Result<Table> {
+pub fn images(found: &Found) -> Result<Table> {
     let data = found.load(None)?;
     let (train, test) = (data.train.counts(), data.test.counts());
     let caption = format!("{}  {}", found.folder.display(), data.train.size());
@@ -22,7 +21,7 @@ pub(crate) fn images(found: &Found) -> Result<Table> {
 }
 
 /// The columns of a sheet: the kind of their values, and an example.
-pub(crate) fn columns(sheet: &Sheet) -> Table {
+pub fn columns(sheet: &Sheet) -> Table {
     let heads = ["holds", "distinct", "missing", "such as"];
     let mut table = Table::new(&plural(sheet.len() as u64, "row"), "column", heads).of_text();
     for column in sheet.summary() {
@@ -34,7 +33,7 @@ pub(crate) fn columns(sheet: &Sheet) -> Table {
 }
 
 /// The classes of a table, and the rows of each group in each part.
-pub(crate) fn groups(data: &TableData) -> Table {
+pub fn groups(data: &TableData) -> Table {
     let p = &data.preprocessing;
     let caption =
         format!("{}; classes of `{}`: {}", plural(p.width() as u64, "feature"), p.label, p.classes.join(", "));
