@@ -4,7 +4,8 @@
     standoff data fetch adult compas german arrests
     OMP_NUM_THREADS=1 bench/.venv-tables/bin/python bench/fair_tables.py --splits 10 --markdown docs/fair-tables.md
 
-A group is an attribute crossed with the label (men with an income of at most 50K, ...). Each split draws the test rows (a fifth) and at
+A group is an attribute crossed with the label (men with an income of at most 50K, ...). Groups with fewer than 30 test rows decide
+neither the worst group nor parity and odds. Each split draws the test rows (a fifth) and at
 most --rows training rows, stratified by group. Intervals are 95 percent, the corrected resampled t of Nadeau and Bengio: the variance over
 the splits times (1/J + n_test/n_train). ACS is `employment_MA_reference.pq` of the package nannyml; give its path with --acs.
 """
@@ -19,8 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from fairlearn.postprocessing import ThresholdOptimizer
-from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
 from scipy.stats import t as student
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -36,6 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CACHE = Path(os.environ.get("STANDOFF_DATA") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "standoff")
 COMPAS = ["age", "sex", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count", "c_charge_degree"]
 MEASURES = ["worst accuracy", "accuracy", "worst log-loss", "log-loss", "parity", "odds", "seconds"]  # of the processor
+MIN_ROWS = 30  # of a group in the test part
 
 
 def table(name: str, acs: str | None):
@@ -123,12 +123,16 @@ def meta(s: Split):
 
 
 def reductions(s: Split):
+    from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
+
     model = ExponentiatedGradient(LogisticRegression(max_iter=1000), EqualizedOdds(), max_iter=15)
     model.fit(s.linear[0], s.y[0], sensitive_features=s.attribute[0])
     return model._pmf_predict(s.linear[1])[:, 1], "random"
 
 
 def thresholds(s: Split):
+    from fairlearn.postprocessing import ThresholdOptimizer
+
     model = ThresholdOptimizer(
         estimator=LogisticRegression(max_iter=1000), constraints="equalized_odds", objective="balanced_accuracy_score",
         predict_method="predict_proba",
@@ -162,13 +166,19 @@ COMPARED = [
 
 
 def measured(s: Split, share, random: bool) -> dict[str, float]:
-    """The measures of probabilities of class 1; of a randomised method they are the chances of predicting it."""
+    """The measures of probabilities of class 1; of a randomised method they are the chances of predicting it. A rate of fewer than
+    MIN_ROWS rows does not count."""
     chosen = share if random else (share > 0.5).astype(float)
     y, attribute, cells = s.y[1], s.attribute[1], s.cells[1]
     right = np.where(y == 1, chosen, 1 - chosen)
     loss = -np.log(np.clip(np.where(y == 1, share, 1 - share), 1e-15, 1))
-    spread = lambda rows: np.ptp([chosen[rows & (attribute == a)].mean() for a in np.unique(attribute)])
-    over = lambda values: [values[cells == c].mean() for c in np.unique(cells)]
+    large = lambda values, parts: [values[part].mean() for part in parts if part.sum() >= MIN_ROWS]
+    over = lambda values: large(values, [cells == c for c in np.unique(cells)])
+
+    def spread(rows):
+        rates = large(chosen, [rows & (attribute == a) for a in np.unique(attribute)])
+        return np.ptp(rates) if len(rates) > 1 else math.nan
+
     return {
         "worst accuracy": min(over(right)),
         "accuracy": right.mean(),
@@ -176,7 +186,7 @@ def measured(s: Split, share, random: bool) -> dict[str, float]:
         "worst log-loss": math.nan if random else max(over(loss)),
         "log-loss": math.nan if random else loss.mean(),
         "parity": spread(np.ones(len(y), bool)),
-        "odds": max(spread(y == 1), spread(y == 0)),
+        "odds": float(np.nanmax([spread(y == 1), spread(y == 0)])),
     }
 
 

@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _core
+from ._equalise import check_classes, check_equalise, compared
 from ._groups import grouped, warn_of_groups
 from ._linear import MIXING, LinearTask, class_costs, fit_linear, members_of, sample_weights, side_by_side
-from ._logistic import LogisticNetwork
+from ._logistic import PREPROCESSING, LogisticNetwork
 from ._network import State, encode, number_of
 from ._paths import existing
 from ._progress import ProgressReport
 from ._result import Certificate
+from ._summary import show_proof, summary_of
 from ._weights import as_tensors
 
 from sklearn.utils import column_or_1d  # isort: skip  (after _network, which words its absence)
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
-from sklearn.utils.validation import validate_data  # isort: skip
-
-PREPROCESSING = "standoff.preprocessing"
+from sklearn.utils.validation import check_is_fitted, validate_data  # isort: skip
 
 
 class FairClassifier(LogisticNetwork):
@@ -45,6 +45,10 @@ class FairClassifier(LogisticNetwork):
         ``share`` of the samples; groups are ignored).
     lam : float
         The weight of the regulariser of ``minmax-reg``; with 0 it is ``minmax``.
+    equalise : {"loss", "excess", "error", "fpr", "fnr"}
+        What ``minmax-reg``, ``minmax``, ``group-dro`` and ``tilted`` compare between groups: the mean loss; the loss less that of the
+        same model for the group alone; the mean of 1 less the probability of the label (trained by steps); the mean loss on samples of
+        the first class (``"fpr"``) or the second (``"fnr"``), beside that of all samples: surrogates, which set no bound for the rates.
     tilt, dro_rate, share : float
         Parameters of ``tilted``, ``group-dro`` and ``cvar``.
     C : float
@@ -74,7 +78,7 @@ class FairClassifier(LogisticNetwork):
     random_state : int, RandomState or None
         An int is the seed itself.
     n_jobs : int or None
-        Threads: 1 if None, all cores if -1.
+        Threads: 1 if None, all cores if -1 (1 inside a worker of joblib or multiprocessing).
     folder : path or None
         The run folder, as of ``standoff fair --out``. ``standoff report`` shows it and ``standoff.read_run`` reads it. By default
         nothing is written.
@@ -85,7 +89,7 @@ class FairClassifier(LogisticNetwork):
     save_every : float
         Seconds between two checkpoints in ``folder``.
     verbose : bool
-        Show a progress bar.
+        Show a progress bar, and the optimality gap and the certificate behind it.
 
     Attributes
     ----------
@@ -93,7 +97,8 @@ class FairClassifier(LogisticNetwork):
     coef_, intercept_ : the logistic model, as in scikit-learn
     optimality_gap_ : float or None
         The objective is at most this above its minimum over all models; None without a penalty or after steps
-    group_losses_, group_weights_ : the mean loss and the weight of each group on the training data
+    group_losses_, group_weights_ : the quantity of ``equalise`` and the weight of each group on the training data; with ``"fpr"`` and
+        ``"fnr"`` the mean loss of all samples has the rest of the weight
     certificate_ : Certificate
         Bounds of the gain that the network or the group weights could still make, on all training data
     eval_accuracy_ : array
@@ -113,6 +118,7 @@ class FairClassifier(LogisticNetwork):
         method: str = "minmax-reg",
         *,
         lam: float = 0.1,
+        equalise: str = "loss",
         tilt: float = 1.0,
         dro_rate: float = 0.01,
         share: float = 0.5,
@@ -139,6 +145,7 @@ class FairClassifier(LogisticNetwork):
         self.model = model
         self.method = method
         self.lam = lam
+        self.equalise = equalise
         self.tilt = tilt
         self.dro_rate = dro_rate
         self.share = share
@@ -182,25 +189,32 @@ class FairClassifier(LogisticNetwork):
             raise ValueError(f"model is {self.model!r}; give 'logistic', 'mlp' or the file of a model, such as 'net.toml'")
         if int(self.max_iter) < 1:
             raise ValueError(f"max_iter = {self.max_iter} is not allowed: it must be at least 1")
+        check_equalise(self.equalise, self.method)
         self.__dict__.pop("preprocessing_", None)  # of a model that was loaded before
         if self._solves():
             self._fit_certificate(X, y, sensitive_features, sample_weight)
             if eval_set is not None:
                 self._evaluate(eval_set, sensitive_features is not None)
+            show_proof(self)
             return self
         asked = {"sample_weight": sample_weight is not None, "class_weight": self.class_weight is not None, "C": self.C != 1.0,
                  "overlap": self.overlap, "fit_intercept": not self.fit_intercept, "warm_start": self.warm_start}  # fmt: skip
         for name, wanted in asked.items():
             if wanted:
-                raise ValueError(f"{name} needs solver='certificate': a logistic model, one of {', '.join(MIXING)}, no folder")
-        return self._fit_steps(X, y, sensitive_features, eval_set)
+                known = f"a logistic model, one of {', '.join(MIXING)}, no folder, equalise other than 'error'"
+                raise ValueError(f"{name} needs solver='certificate': {known}")
+        self._fit_steps(X, y, sensitive_features, eval_set)
+        show_proof(self)
+        return self
 
     def _solves(self) -> bool:
         """True if the model is solved to a certificate."""
         if self.solver not in ("auto", "certificate", "steps"):
             raise ValueError(f"solver is {self.solver!r}; give 'auto', 'certificate' or 'steps'")
         stepped = self.batch_size is not None or self.schedule is not None or self.folder is not None or self.resume or self.overwrite
-        possible = self.model == "logistic" and self.method in MIXING and not stepped
+        possible = self.model == "logistic" and self.method in MIXING and not stepped and self.equalise != "error"
+        if self.solver == "certificate" and self.equalise == "error":
+            raise ValueError("equalise='error' is not convex, so solver='certificate' cannot solve it; use solver='steps' or 'auto'")
         if self.solver == "certificate" and not possible:
             raise ValueError(
                 "solver='certificate' needs model='logistic', no batch_size, schedule or folder, and one of the methods "
@@ -215,6 +229,7 @@ class FairClassifier(LogisticNetwork):
         rows, target = validate_data(self, X, y, accept_sparse="csr", dtype=types, order="C", accept_large_sparse=False)
         check_classification_targets(target)
         self.classes_, labels = encode(column_or_1d(target))
+        check_classes(self.equalise, self.classes_)
         weights = sample_weights(sample_weight, rows)
         costs = class_costs(self.class_weight, self.classes_, labels, weights)
         if self.overlap and sensitive is not None:
@@ -231,8 +246,11 @@ class FairClassifier(LogisticNetwork):
                 rows, labels.astype(np.float64), weights, members, "logistic", self.method, self.lam, self.C, self.tol,
                 self.max_iter, self._threads(), self.fit_intercept, bar.callback, costs,
             )  # fmt: skip
+            task = compared(task, self.equalise, self.classes_, self._group_names())
             fitted = fit_linear(task, len(self.classes_), start)
-        self.group_losses_, self.group_weights_ = fitted.group_losses, fitted.group_weights
+        # With errors of one kind, the mean loss has an entry of its own after the groups.
+        count = len(members)
+        self.group_losses_, self.group_weights_ = fitted.group_losses[:count], fitted.group_weights[:count]
         self.certificate_, self.optimality_gap_ = fitted.certificate, fitted.gap
         self.loss_, self.n_iter_ = fitted.value, fitted.iterations
         self._take_linear(fitted.coef, fitted.intercept)
@@ -240,6 +258,11 @@ class FairClassifier(LogisticNetwork):
     def _warn(self, sizes: list[int], given: bool) -> None:
         if self.method not in ("normal", "cvar"):
             warn_of_groups(self._group_names(), sizes, given or self.by_label)
+
+    def summary(self) -> str:
+        """The optimality gap, the certificate, and the loss and weight of every group, as text; for a model that ``fit`` made."""
+        check_is_fitted(self, "certificate_")
+        return summary_of(self, self._group_names())
 
     def _evaluate(self, eval_set: tuple[Any, ...], by_features: bool) -> None:
         if self.overlap:
@@ -251,10 +274,11 @@ class FairClassifier(LogisticNetwork):
 
     def _fit_steps(
         self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike | None, eval_set: tuple[Any, ...] | None
-    ) -> FairClassifier:
+    ) -> None:
         rows, target = validate_data(self, X, y, dtype=np.float32, order="C", accept_large_sparse=False)
         check_classification_targets(target)
         self.classes_, labels = encode(column_or_1d(target))
+        check_classes(self.equalise, self.classes_)
         self.groups_, groups = grouped(sensitive_features, target, rows, self.by_label)
         self._warn(np.bincount(groups).tolist(), sensitive_features is not None)
         train = {"x": rows, "labels": labels, "groups": groups.astype(np.uint16)}
@@ -272,11 +296,11 @@ class FairClassifier(LogisticNetwork):
         self.loss_, self.n_iter_, self.optimality_gap_ = out["value"], out["steps"], None
         if eval_set is not None:
             self.eval_accuracy_ = np.array([correct / total if total else np.nan for correct, total in out["test"]])
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.model == "logistic" and self.solver != "steps" and self.method in MIXING
+        solved = self.solver != "steps" and self.method in MIXING and self.equalise != "error"
+        tags.input_tags.sparse = self.model == "logistic" and solved
         return tags
 
     def _eval_rows(self, eval_set: tuple[Any, ...], by_features: bool) -> dict[str, Any]:
@@ -302,42 +326,18 @@ class FairClassifier(LogisticNetwork):
             "model": str(self.model),
             "method": self.method,
             "lam": float(self.lam),
+            "equalise": self.equalise,
             "tilt": float(self.tilt),
             "dro_rate": float(self.dro_rate),
             "share": float(self.share),
             "stages": [(int(length), float(rate)) for length, rate in stages if length > 0],
-            "batch": 0 if self.batch_size is None else int(self.batch_size),
+            "batch": None if self.batch_size is None else int(self.batch_size),
             "seed": self._seed(),
             "threads": self._threads(),
             "classes": [str(name) for name in self.classes_],
             "groups": self._group_names(),
             "folder": self._folder(),
         }
-
-    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
-        return rows
-
-    def _group_names(self) -> list[str]:
-        return [", ".join(map(str, np.atleast_1d(group))) for group in getattr(self, "groups_", self.classes_)]
-
-    def _metadata(self) -> dict[str, str]:
-        """The preprocessing of the table, if it is known; otherwise features are read from the columns of their names."""
-        known = getattr(self, "preprocessing_", None)
-        metadata = {PREPROCESSING: self._plain("group") if known is None else known}
-        return metadata | self._linear_metadata()
-
-    def _plain(self, group: str) -> str:
-        """The preprocessing of numeric features that are not scaled; ``group`` is the column of the groups."""
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        unscaled = {"kind": "numeric", "mean": 0.0, "deviation": 1.0, "missing": 0.0}
-        return json.dumps({
-            "label": "label",
-            "classes": [str(c) for c in self.classes_],
-            "groups": [group],
-            "group_names": self._group_names(),
-            "columns": [{"name": str(name)} | unscaled for name in names],
-        })  # fmt: skip
 
     def save(self, path: str | os.PathLike[str], preprocessing: str | None = None) -> None:
         """Write a safetensors file that ``standoff predict``, ``load`` and PyTorch read.

@@ -11,6 +11,7 @@ from typing import Any
 from ._paths import existing
 
 PARQUET = b"PAR1"
+TRUTHS = ("True", "False")  # as pandas and Python write them; Arrow and polars have their own spelling
 
 
 def table_source(table: Any) -> tuple[Path | bytes, list[str]]:
@@ -25,7 +26,10 @@ def table_source(table: Any) -> tuple[Path | bytes, list[str]]:
         frame = table.collect() if isinstance(table, polars.LazyFrame) else table
         _no_nesting((str(name), str(kind)) for name, kind in frame.schema.items())
         words = [name for name, kind in frame.schema.items() if kind in (polars.Categorical, polars.Enum, polars.Boolean)]
-        return frame.write_csv().encode(), words
+        truths = [name for name, kind in frame.schema.items() if kind == polars.Boolean]
+        yes, no = (polars.lit(word) for word in TRUTHS)
+        spelt = [polars.when(polars.col(name)).then(yes).when(~polars.col(name)).then(no).alias(name) for name in truths]
+        return frame.with_columns(spelt).write_csv().encode(), words
     if (arrow is not None and isinstance(table, arrow.Table)) or hasattr(table, "__arrow_c_stream__"):
         return _from_arrow(table)
     raise TypeError(f"a table is a path, or a data frame of pandas, polars or Arrow; got a {type(table).__name__}")
@@ -46,15 +50,21 @@ def _from_arrow(table: Any) -> tuple[bytes, list[str]]:
     """Any object with Arrow's C stream interface; pyarrow writes the text."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.csv
     except ImportError as error:
         raise ImportError("Arrow tables need pyarrow: pip install pyarrow") from error
     table = pyarrow.table(table)
     _no_nesting((field.name, str(field.type)) for field in table.schema)
     words = [f.name for f in table.schema if pyarrow.types.is_dictionary(f.type) or pyarrow.types.is_boolean(f.type)]
-    plain = [c.cast(c.type.value_type) if pyarrow.types.is_dictionary(c.type) else c for c in table.columns]
+
+    def plain(column: Any) -> Any:
+        if pyarrow.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return pyarrow.compute.if_else(column, *TRUTHS) if pyarrow.types.is_boolean(column.type) else column
+
     out = io.BytesIO()
-    pyarrow.csv.write_csv(pyarrow.table(plain, names=table.column_names), out)
+    pyarrow.csv.write_csv(pyarrow.table([plain(c) for c in table.columns], names=table.column_names), out)
     return out.getvalue(), words
 
 

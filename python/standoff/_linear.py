@@ -52,6 +52,7 @@ class LinearTask(NamedTuple):
     intercept: bool
     progress: Callable[[float, float], None] | None
     costs: list[float] | None = None  # of the classes
+    offsets: list[float] | None = None  # subtracted from the losses of the groups
 
 
 def fit_linear(task: LinearTask, parameter: float, start: NDArray[np.float64] | None) -> LinearFit:
@@ -73,6 +74,7 @@ def fit_linear(task: LinearTask, parameter: float, start: NDArray[np.float64] | 
         "threads": task.threads,
         "intercept": task.intercept,
         "costs": task.costs,
+        "offsets": task.offsets,
         "start": None if start is None else start.tolist(),
         "progress": task.progress,
     }
@@ -86,7 +88,7 @@ def fit_linear(task: LinearTask, parameter: float, start: NDArray[np.float64] | 
     return LinearFit(
         out["x"][: outputs * width].reshape(outputs, width),
         out["x"][outputs * width :] if task.intercept else np.zeros(outputs),
-        out["group_losses"],
+        out["group_losses"] - (0.0 if task.offsets is None else np.array(task.offsets)),
         group_weights(task, out["y"]),
         Certificate(x_lower, x_upper, y_lower, y_upper, radius=1.0),
         out["optimality_gap"],

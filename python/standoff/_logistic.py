@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _core
 from ._linear import margins
@@ -16,6 +16,7 @@ from ._network import NetworkClassifier, State
 from sklearn.utils.validation import check_is_fitted, validate_data  # isort: skip  (after _network, which words its absence)
 
 
+PREPROCESSING = "standoff.preprocessing"
 LINEAR = "standoff.linear"  # metadata of a linear model: its coefficients in double precision
 LINEAR_VERSION = 1
 
@@ -25,6 +26,32 @@ class LogisticNetwork(NetworkClassifier):
 
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
+    groups_: NDArray[Any]
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
+        return rows
+
+    def _group_names(self) -> list[str]:
+        return [", ".join(map(str, np.atleast_1d(group))) for group in getattr(self, "groups_", self.classes_)]
+
+    def _metadata(self) -> dict[str, str]:
+        """The preprocessing of the table, if it is known; otherwise features are read from the columns of their names."""
+        known = getattr(self, "preprocessing_", None)
+        metadata = {PREPROCESSING: self._plain("group") if known is None else known}
+        return metadata | self._linear_metadata()
+
+    def _plain(self, group: str) -> str:
+        """The preprocessing of numeric features that are not scaled; ``group`` is the column of the groups."""
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        unscaled = {"kind": "numeric", "mean": 0.0, "deviation": 1.0, "missing": 0.0}
+        return json.dumps({
+            "label": "label",
+            "classes": [str(c) for c in self.classes_],
+            "groups": [group],
+            "group_names": self._group_names(),
+            "columns": [{"name": str(name)} | unscaled for name in names],
+        })  # fmt: skip
 
     def _take_linear(self, coef: NDArray[np.float64], intercept: NDArray[np.float64]) -> None:
         """Keep a linear model, and the same as a network of single precision."""
@@ -55,7 +82,7 @@ class LogisticNetwork(NetworkClassifier):
         return {LINEAR: json.dumps(linear | {"classes": self.classes_.tolist()})}
 
     def _read_linear(self, metadata: Mapping[str, str], path: str) -> None:
-        """Take the coefficients of a file; files of version 0.2 and earlier have none."""
+        """Take the coefficients of a file; files of version 0.1 have none."""
         if LINEAR not in metadata:
             return
         linear = json.loads(metadata[LINEAR])

@@ -14,6 +14,8 @@ from ._groups import grouped, warn_of_groups
 from ._linear import MIXING, LinearFit, LinearTask, fit_linear, margins, members_of, sample_weights, side_by_side
 from ._progress import ProgressReport
 from ._result import Certificate
+from ._summary import show_proof, summary_of
+from ._threads import threads_of
 
 from sklearn.base import BaseEstimator, RegressorMixin  # isort: skip
 from sklearn.utils.validation import check_is_fitted, validate_data  # isort: skip
@@ -50,9 +52,9 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     overlap : bool
         The columns of ``sensitive_features`` are groups side by side, which overlap, instead of their combinations.
     n_jobs : int or None
-        Threads: 1 if None, all cores if -1. They do not change the result.
+        Threads: 1 if None, all cores if -1 (1 inside a worker of joblib or multiprocessing). They do not change the result.
     verbose : bool
-        Show a progress bar.
+        Show a progress bar, and the optimality gap and the certificate behind it.
 
     Attributes
     ----------
@@ -141,11 +143,12 @@ class FairRegressor(RegressorMixin, BaseEstimator):
         with ProgressReport(self.verbose, "loss") as bar:
             task = LinearTask(
                 rows, (target - centre) / scale, weights, members, self.loss, self.method, self.lam, C, self.tol,
-                self.max_iter, self._threads(), self.fit_intercept, bar.callback,
+                self.max_iter, threads_of(self.n_jobs), self.fit_intercept, bar.callback,
             )  # fmt: skip
             begin = None if start is None or len(start[0]) != rows.shape[1] else self._scaled(start, centre, scale)
             fitted = self._solve(task, scale, begin)
         self._keep(fitted, (centre, scale, unit))
+        show_proof(self)
         return self
 
     def _solve(self, task: LinearTask, scale: float, start: NDArray[np.float64] | None) -> LinearFit:
@@ -179,10 +182,10 @@ class FairRegressor(RegressorMixin, BaseEstimator):
         intercept = [(start[1] - centre) / scale] if self.fit_intercept else []
         return np.concatenate([start[0] / scale, intercept])
 
-    def _threads(self) -> int:
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs = 0 is not allowed: give a number of threads, -1 for all, or None for one")
-        return 1 if self.n_jobs is None else max(int(self.n_jobs), 0)
+    def summary(self) -> str:
+        """The optimality gap, the certificate, and the loss and weight of every group, as text."""
+        check_is_fitted(self, "certificate_")
+        return summary_of(self, [", ".join(map(str, np.atleast_1d(group))) for group in self.groups_])
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The predictions of the model."""

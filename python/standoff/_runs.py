@@ -63,7 +63,7 @@ def read_run(path: str | os.PathLike[str]) -> Result:
         ``config``
             The configuration of a training, a dictionary; None for ``attack``.
         ``manifest``
-            Format, versions and digests of a training, a dictionary; None for ``attack`` and for folders of version 0.1.
+            Versions, settings and digests, a dictionary; None for folders of version 0.1.
         ``finished``
             True if the results of all runs are there.
         ``results``

@@ -259,3 +259,91 @@ def test_adult_is_solved_to_the_gap_for_every_choice_of_groups(method):
                     model = so.FairClassifier(method=method, C=C, by_label=by_label, tol=1e-4)
                     model.fit(rows, y, sensitive_features=frame[columns])
                 assert model.optimality_gap_ <= 1e-4
+
+
+def regrets(X, y, group, C):
+    """What each group loses alone, with the penalty of the whole."""
+    alone = []
+    for g in np.unique(group):
+        own = group == g
+        made = LogisticRegression(C=C * len(y) / own.sum(), tol=1e-10, max_iter=10_000).fit(X[own], y[own])
+        alone.append(losses_of("logistic", made.decision_function(X[own]), y[own]).mean())
+    return np.array(alone)
+
+
+def test_excess_losses_are_those_above_the_losses_of_the_groups_alone():
+    X, y, group = table()
+    made = so.FairClassifier(method="minmax", equalise="excess", tol=1e-8).fit(X, y, sensitive_features=group)
+    losses = [losses_of("logistic", made.decision_function(X[group == g]), y[group == g]).mean() for g in range(3)]
+    np.testing.assert_allclose(made.group_losses_, losses - regrets(X, y, group, 1.0), atol=1e-5)
+    raw = so.FairClassifier(method="minmax", tol=1e-8).fit(X, y, sensitive_features=group)
+    assert made.group_losses_.max() < (raw.group_losses_ - regrets(X, y, group, 1.0)).max() - 1e-3
+    assert made.optimality_gap_ <= 1e-8
+    weights = np.linspace(0.5, 2, len(y))
+    heavy = so.FairClassifier(method="minmax", equalise="excess").fit(X, y, sensitive_features=group, sample_weight=weights)
+    assert heavy.optimality_gap_ <= 1e-6 and (heavy.group_losses_ > 0).all()
+
+
+@pytest.mark.parametrize("equalise", ["fpr", "fnr"])
+def test_errors_of_one_kind_are_the_losses_on_rows_of_one_class_beside_the_mean(equalise):
+    X, y, group = table(n=600)
+    made = so.FairClassifier(method="minmax", equalise=equalise, tol=1e-8).fit(X, y, sensitive_features=group)
+    kind = y == (1 if equalise == "fnr" else 0)
+    losses = losses_of("logistic", made.decision_function(X), y)
+    np.testing.assert_allclose(made.group_losses_, [losses[kind & (group == g)].mean() for g in range(3)], atol=1e-12)
+    members = [np.flatnonzero(kind & (group == g)) for g in range(3)] + [np.arange(len(y))]
+    objective = max(losses[m].mean() for m in members) + (made.coef_**2).sum() / (2 * len(y))
+    assert objective <= by_scipy("logistic", X, y, members, 1 / len(y))[0] + 1e-6 and made.optimality_gap_ <= 1e-8
+    assert len(made.group_weights_) == 3 and made.group_weights_.sum() < 1
+    wrong = [(made.predict(X) != y)[m].mean() for m in members[:3]]
+    assert (np.array(wrong) <= made.group_losses_ / np.log(2)).all()
+    steps = so.FairClassifier(method="minmax", equalise=equalise, solver="steps", random_state=0).fit(X, y, sensitive_features=group)
+    assert len(steps.group_losses_) == 3 and abs(steps.group_losses_.max() - made.group_losses_.max()) < 0.05
+
+
+def test_errors_are_trained_by_steps():
+    X, y, group = table()
+    made = so.FairClassifier(method="minmax", equalise="error", random_state=0, max_iter=200).fit(X, y, sensitive_features=group)
+    p = made.predict_proba(X)[np.arange(len(y)), y]
+    np.testing.assert_allclose(made.group_losses_, [1 - p[group == g].mean() for g in range(3)], atol=1e-4)
+    assert made.optimality_gap_ is None and "optimality gap" not in made.summary() and "X <= " in made.summary()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"equalise": "rates"}, "equalise is 'rates'; give one of loss, excess"),
+        ({"equalise": "excess", "method": "normal"}, "needs a method that chooses the weights of the groups"),
+        ({"equalise": "error", "solver": "certificate"}, "'error' is not convex"),
+        ({"equalise": "error", "C": 2.0}, "C needs solver='certificate': .* equalise other than 'error'"),
+        ({"equalise": "fnr", "by_label": True}, "group 0, 0 has no sample of class 1"),
+        ({"equalise": "fnr", "by_label": True, "solver": "steps"}, "group 0, 0 has no training row of class 1"),
+    ],
+)
+def test_what_cannot_be_made_equal_is_refused(changed, said):
+    X, y, group = table(50)
+    with pytest.raises(ValueError, match=said):
+        so.FairClassifier(**changed).fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("solver", ["certificate", "steps"])
+def test_rates_need_two_classes(solver):
+    X, y, group = table(n=100, classes=3)
+    with pytest.raises(ValueError, match="'fpr' needs two classes, the second is the positive one; y has 3"):
+        so.FairClassifier(equalise="fpr", solver=solver).fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.parametrize("make", [so.FairClassifier, so.FairRegressor])
+def test_the_summary_and_a_verbose_fit_show_the_optimality_gap(make, capsys):
+    X, y, group = table()
+    model = make(method="minmax", verbose=True).fit(X, y, sensitive_features=group)
+    gap = f"optimality gap {model.optimality_gap_:.3g}: the objective is at most this above its minimum over all models"
+    lines = model.summary().splitlines()
+    assert lines[0] == f"{make.__name__}, method minmax, {model.n_iter_} steps" and lines[1] == gap
+    assert lines[2].startswith("X <= ") and lines[3].split() == ["group", "loss", "weight"]
+    assert lines[5].split() == ["1", f"{model.group_losses_[1]:.6g}", f"{model.group_weights_[1]:.4f}"]
+    assert gap in capsys.readouterr().err.splitlines()
+    free = make(method="minmax", C=np.inf, tol=1e-4).fit(X, y, sensitive_features=group)
+    assert "optimality gap" not in free.summary() and "X <= " in free.summary()
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        make().summary()

@@ -1,5 +1,6 @@
 """Run folders: resumed to the same bits, shown by the command, read as arrays."""
 
+import hashlib
 import json
 import os
 import signal
@@ -226,6 +227,15 @@ def test_an_evaluation_has_the_numbers_of_the_command(standoff, root, tmp_path):
         so.evaluate(path, X, y, protocol="strict")
     with pytest.raises(TypeError, match="model is a int"):
         so.evaluate(3, X, y)
+
+
+def test_the_folder_of_an_attack_is_read_with_its_manifest(standoff, root, tmp_path):
+    model = root / "models/ibp-lenet.safetensors"
+    standoff("attack", model, "--data", root / "data/mnist", "--limit", 3, "--attacks", "fgsm", "--out", tmp_path / "a")
+    run = so.read_run(tmp_path / "a")
+    assert (run.kind, run.config, run.runs, run.finished) == ("attack", None, [], True)
+    assert run.manifest["kind"] == "attack" and run.manifest["configuration"]["values"]["attacks"] == ["fgsm"]
+    assert run.manifest["data"]["parts"]["model"] == hashlib.sha256(model.read_bytes()).hexdigest()
 
 
 def test_an_evaluation_takes_classifiers_parameters_and_folders(tmp_path):

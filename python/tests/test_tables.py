@@ -51,9 +51,8 @@ def test_arrow_polars_and_parquet_give_the_same_features(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     want = read(frame())
     table = arrow.table(ROWS)
-    lower = {"left=False": "left=false", "left=True": "left=true"}
     found = read(table)
-    assert np.array_equal(found.X, want.X) and found.feature_names == [lower.get(n, n) for n in want.feature_names]
+    same(found, want)
     import pyarrow.parquet
 
     file = tmp_path / "rows.parquet"
@@ -63,6 +62,21 @@ def test_arrow_polars_and_parquet_give_the_same_features(tmp_path):
     polars = pytest.importorskip("polars")
     same(read(polars.DataFrame(ROWS)), found)
     same(read(polars.LazyFrame(ROWS)), found)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_truth_values_are_spelled_the_same_so_that_a_model_of_one_frame_reads_another():
+    pandas, arrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
+    rows = ROWS | {"left": [True, False, None, True] * 10, "also": [False, True] * 20}
+    made = pandas.DataFrame(rows).astype({"left": "boolean"})
+    want = standoff.read_table(made, "pay", "also", seed=3)
+    assert {"left=missing", "left=False", "left=True"} <= set(want.feature_names)
+    assert want.group_names == ["also=False", "also=True"]
+    for other in (arrow.table(rows), polars.DataFrame(rows)):
+        again = standoff.read_table(other, like=want.preprocessing)
+        assert np.array_equal(again.X, standoff.read_table(made, like=want.preprocessing).X)
+        left = [i for i, name in enumerate(want.feature_names) if name.startswith("left=")]
+        assert (again.X[:, left].sum(axis=1) == 1).all(), "a truth value is an unknown category"
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

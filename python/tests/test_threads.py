@@ -33,7 +33,7 @@ def test_no_threads_are_refused():
         threads_of(0)
 
 
-def threads_while_training(n_jobs):
+def threads_while_training(n_jobs, name):
     """The most threads that a fit with ``n_jobs`` adds to this process, after one that started all threads of libraries."""
     import threading
     from pathlib import Path
@@ -45,7 +45,10 @@ def threads_while_training(n_jobs):
     X = np.random.default_rng(0).normal(size=(20_000, 20))
 
     def fit(n_jobs):
-        standoff.FairClassifier(n_jobs=n_jobs, max_iter=20, random_state=0).fit(X, X[:, 0] > 0)
+        if name == "FairRegressor":
+            standoff.FairRegressor("huber", n_jobs=n_jobs, tol=1e-12).fit(X, X[:, 0] + np.abs(X[:, 1]))
+        else:
+            standoff.FairClassifier(n_jobs=n_jobs, max_iter=20, random_state=0).fit(X, X[:, 0] > 0)
 
     def threads():
         return int(Path("/proc/self/status").read_text().split("Threads:")[1].split()[0])
@@ -67,7 +70,8 @@ def threads_while_training(n_jobs):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="threads are counted in /proc")
-def test_training_in_a_worker_takes_the_threads_of_one_job_unless_told():
+@pytest.mark.parametrize("name", ["FairClassifier", "FairRegressor"])
+def test_training_in_a_worker_takes_the_threads_of_one_job_unless_told(name):
     pytest.importorskip("sklearn")
-    unsaid, one, four = joblib.Parallel(n_jobs=2)(joblib.delayed(threads_while_training)(n) for n in (-1, 1, 4))
+    unsaid, one, four = joblib.Parallel(n_jobs=2)(joblib.delayed(threads_while_training)(n, name) for n in (-1, 1, 4))
     assert unsaid == one < four, (unsaid, one, four)

@@ -81,11 +81,8 @@ impl AttackBar {
             self.work[..block].iter().map(|w| sum(w) + CHECKS).sum::<f64>() + sum(&self.work[block][..p.index]);
         let all: f64 = self.work.iter().map(|w| sum(w) + CHECKS).sum();
         let share = (before + p.done * self.work[block][p.index]) / all;
-        let left = if share > 0.0 {
-            format!("  about {} left", duration(elapsed * (1.0 - share) / share))
-        } else {
-            String::new()
-        };
+        let rest = duration(elapsed * (1.0 - share) / share);
+        let left = if share > 0.0 { format!("  about {rest} left") } else { String::new() };
         let (eps, standing, percent) = (short(self.eps[block]), count(p.standing as u64), 100.0 * p.done);
         let of = format!("{}/{}", p.index + 1, p.of);
         let text = format!("eps {eps}  {of} {} {percent:.0}%  {standing} images not broken{left}", p.attack);

@@ -1,6 +1,5 @@
 //! The defaults of `fair` and `robust` in their help, read from the experiments that run without flags.
 
-use crate::commands::fair::table_defaults;
 use clap::Command;
 use standoff_train::fair::config::FairConfig;
 use standoff_train::robust::config::RobustConfig;
@@ -9,7 +8,7 @@ use standoff_train::training::Description as _;
 /// The command line with a default behind every flag that has one.
 pub(crate) fn shown_in(command: Command) -> Command {
     let fair = FairConfig::quick().and_then(|config| config.to_toml());
-    let table = table_defaults().to_toml();
+    let table = FairConfig::table().to_toml();
     let robust = RobustConfig::quick().and_then(|config| config.to_toml());
     let parsed = |text: Option<String>| text.and_then(|text| text.parse::<toml::Table>().ok()).unwrap_or_default();
     let (fair, table, robust) = (parsed(fair.ok()), parsed(table.ok()), parsed(robust.ok()));

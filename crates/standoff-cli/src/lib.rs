@@ -115,7 +115,7 @@ pub fn run(args: &[OsString]) -> Exit {
             let control = args.iter().any(|arg| arg.to_string_lossy().contains(char::is_control));
             if control && message.use_stderr() {
                 // Without colours, so that nothing of the arguments can pass for one.
-                Screen::new(false, false).plain_error(&message.render().to_string());
+                Screen::new(false, false).stderr(&message.render().to_string());
             } else {
                 let _ = message.print();
             }

@@ -16,6 +16,7 @@ const WIDTH: usize = 100;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     quiet: bool,
+    /// Show every table, not only the answer.
     verbose: bool,
 }
 
@@ -27,11 +28,6 @@ impl Screen {
     /// The space for a result.
     pub(crate) fn view(&self) -> View {
         View { width: self.width(), verbose: self.verbose }
-    }
-
-    /// True with `--verbose`: every table is shown, not only the answer.
-    pub(crate) fn is_verbose(&self) -> bool {
-        self.verbose
     }
 
     /// Writes a result to stdout. A closed pipe is not an error.
@@ -68,11 +64,6 @@ impl Screen {
         self.stderr(&text);
     }
 
-    /// An error that is worded already.
-    pub(crate) fn plain_error(&mut self, text: &str) {
-        self.stderr(text);
-    }
-
     /// The width of a line of results, in characters: that of the terminal, else `COLUMNS`, else 100.
     pub(crate) fn width(&self) -> usize {
         self.known_width().unwrap_or(WIDTH)
@@ -102,8 +93,8 @@ impl Screen {
         !self.quiet && !dumb && std::io::stderr().is_terminal()
     }
 
-    /// A closed stderr is ignored.
-    fn stderr(&self, text: &str) {
+    /// Text for stderr; a closed one is ignored.
+    pub(crate) fn stderr(&self, text: &str) {
         let _ = anstream::stderr().lock().write_all(safe(text).as_bytes());
     }
 }

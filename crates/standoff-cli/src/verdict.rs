@@ -1,6 +1,6 @@
 //! `standoff verify`: the claim of a result file.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result};
 use standoff::Claim;
 use standoff_train::game_file::point::PointFile;
 
@@ -16,9 +16,7 @@ impl FileClaim {
     /// Options given by the user override what the file records.
     pub(crate) fn new(file: &PointFile, eps: Option<f64>, radius: Option<f64>) -> Result<Self> {
         let recorded = |key: &str| file.number(&[key]).filter(|v| *v > 0.0 && v.is_finite());
-        let Some(used_eps) = eps.or(recorded("eps")) else {
-            bail!("the point records no eps; give one with --eps");
-        };
+        let used_eps = eps.or(recorded("eps")).context("the point records no eps; give one with --eps")?;
         let used_radius = radius.or(recorded("radius"));
         // Gaps at another radius are other numbers.
         let gap = ["x", "y"].map(|side| {

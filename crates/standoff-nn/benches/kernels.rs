@@ -1,4 +1,4 @@
-//! The speed of every stage of the presets and of two networks of general layers, and the peak of the machine measured in the same run.
+//! The speed of every stage of the presets and of networks of general layers, and the peak of the machine measured in the same run.
 //!
 //! `cargo bench -p standoff-nn --bench kernels`; the names of some networks as arguments select them.
 #![allow(clippy::print_stdout)]
@@ -7,9 +7,11 @@ use standoff_nn::engine::Draw;
 use standoff_nn::{Ask, Batch, Biases, Bounds, Engine, Loss, Model, Outcome, Region, Samples, Shape};
 use std::time::{Duration, Instant};
 
-/// Networks of general layers: a ResNet-8, and depthwise convolutions.
-const DESCRIBED: [(&str, &str); 2] = [
+/// Networks of general layers: a ResNet-8, the wide networks of certified training, and depthwise convolutions.
+const DESCRIBED: [(&str, &str); 4] = [
     ("resnet8", include_str!("../../../models/resnet8.toml")),
+    ("cnn7", include_str!("../../../models/cnn7.toml")),
+    ("dm-large", include_str!("../../../models/dm-large.toml")),
     (
         "depthwise",
         "input = [3, 32, 32]\nlayers = [\"conv(3, 32, stride=2, pad=1)\", \"relu\", \"conv(3, 32, pad=1, groups=32)\", \"conv(1, 64)\", \

@@ -62,6 +62,22 @@ fn german_credit_is_parted_by_blanks() {
 }
 
 #[test]
+fn a_table_parted_by_blanks_with_uneven_lines_is_refused_with_the_line() {
+    let text = fs::read_to_string(path("german.data")).expect("german.data");
+    // Every sixth line has one word more.
+    let uneven = text.lines().enumerate().map(|(i, l)| if i % 6 == 5 { format!("{l} x\n") } else { format!("{l}\n") });
+    let uneven: String = uneven.collect();
+    let read = |text: String, skip_lines| {
+        let options = SheetOptions { header: None, skip_lines };
+        Sheet::read("german.data", text.as_bytes(), options).expect_err("uneven lines").to_string()
+    };
+    let want =
+        "cells parted by blanks, others have 21; give each line as many, or put cells that hold blanks into quotes";
+    assert_eq!(read(uneven.clone(), 0), format!("`german.data`: line 6 has 22 {want}"));
+    assert_eq!(read(format!("a, title\n\n{uneven}"), 2), format!("`german.data`: line 8 has 22 {want}"));
+}
+
+#[test]
 fn numbers_aligned_by_blanks_are_columns() {
     let aligned = sheet("aligned.txt");
     assert_eq!((aligned.len(), aligned.columns().len()), (200, 4));

@@ -1,9 +1,10 @@
 //! AVX-512 has the bits of AVX2, and portable lanes in pairs have those of portable lanes, on every preset and every kernel, for
-//! any number of threads.
+//! any number of threads. Training steps too, with the statistics of the batch and dropout.
 
 mod common;
 
 use common::{Stream, layer_models, models, weights};
+use standoff_nn::engine::Draw;
 use standoff_nn::{
     Ask, Batch, Biases, Bounds, Engine, Isa, Loss, Model, Outcome, Region, Samples, Shape, StepKind, Steps,
 };
@@ -68,28 +69,43 @@ fn everything(engine: &Engine, case: &Case) -> Vec<u32> {
     all
 }
 
-/// The parameters after steps of gradient descent on the mean of the groups.
-fn trained(model: &Model, case: &Case, threads: usize, isa: Isa, steps: usize) -> Vec<u32> {
+/// The parameters after steps of gradient descent on the mean loss of training passes: statistics of the batch and dropout. The population
+/// statistics are set after every fourth step.
+fn trained(model: &Model, case: &Case, threads: usize, isa: Isa, steps: u64) -> Vec<u32> {
     let mut engine = Engine::with_isa(model, threads, isa).expect("an engine");
     let mut x = model.initialise(Biases::Fair, 3);
     let mut out = Outcome::default();
-    for _ in 0..steps {
+    let ends = [case.labels.len()];
+    let batch = Batch { ends: &ends, ..case.batch() };
+    for step in 0..steps {
         engine.set_weights(&x).expect("finite");
-        engine.pass(&case.batch(), Loss::CrossEntropy, Ask::Gradients, &mut out).expect("finite");
-        for (i, x) in x.iter_mut().enumerate() {
-            *x -= 0.05 * (out.gradients[0][i] + out.gradients[1][i]);
+        engine.train(&batch, Loss::CrossEntropy, (Ask::Gradients, Draw { seed: 5, step }), &mut out).expect("finite");
+        for (x, g) in x.iter_mut().zip(&out.gradients[0]) {
+            *x -= 0.1 * g;
+        }
+        if step % 4 == 3 {
+            engine.set_population(&batch, &mut x).expect("finite");
         }
     }
     x.iter().map(|v| v.to_bits()).collect()
 }
 
+/// True if training sets these statistics, and they differ from those of the start.
+fn statistics_moved(model: &Model, trained: &[u32]) -> bool {
+    let start = model.initialise(Biases::Fair, 3);
+    let mut statistics = model.views().iter().filter(|view| view.name.contains("running_"));
+    statistics.all(|view| view.range.clone().all(|i| trained[i] != start[i].to_bits()))
+}
+
 #[test]
 fn twenty_training_steps_of_every_preset_and_layer_have_the_same_bits() {
     let mut stream = Stream::new(11);
+    assert!(layer_models().iter().filter(|model| model.has_batch_norm()).count() >= 4);
     for (m, model) in presets().iter().chain(&layer_models()).enumerate() {
         let case = Case::new(model, 77, &mut stream);
         for [one, other] in twins() {
             let want = trained(model, &case, 1, one, 20);
+            assert!(statistics_moved(model, &want), "model {m}");
             for threads in [1, 2, 3] {
                 let same = trained(model, &case, threads, other, 20) == want;
                 assert!(same, "model {m}: {} and {} with {threads} threads", one.name(), other.name());

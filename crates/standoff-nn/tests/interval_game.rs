@@ -137,6 +137,57 @@ fn crown_ibp_mixes_the_margins_with_the_share_of_the_step() {
 }
 
 #[test]
+fn the_slope_of_ramp_is_annealed_with_eps_and_0_for_measuring_whatever_x_has() {
+    let mut stream = Stream::new(60);
+    let net = model((1, 9, 9), &[conv(2, 6), Layer::Ramp, Flatten, Dense(12), Layer::Ramp, Dense(3)]);
+    let data = labelled(60, &mut stream);
+    // Slopes of 0.05, which no step and no measurement may use.
+    let x = weights(&net, &mut stream);
+    let slopes: Vec<usize> = net.views().iter().filter(|v| v.name.ends_with("slope")).map(|v| v.range.start).collect();
+    assert!(slopes.len() == 2 && slopes.iter().all(|&at| x[at] == 0.05));
+    let with_slope = |slope: f32| {
+        let mut x = x.clone();
+        slopes.iter().for_each(|&at| x[at] = slope);
+        x
+    };
+    let batching = Batching::Size { size: 20, order: Order::AsIs };
+    let image = IntervalOptions::image(0.1, Ramp { start: 3, steps: 8, from: 0.0 }, batching);
+    let options = IntervalOptions { slope: 0.4, ..image };
+    let mut game = IntervalGame::new(&net, data.clone(), &options, 1).expect("game");
+    let mut engine = Engine::new(&net, 1).expect("engine");
+    let mut losses = |slope: f32, rows: std::ops::Range<u32>, mixture| {
+        let (rows, samples, labels): (Vec<u32>, _, _) = (rows.collect(), data.samples(), data.labels());
+        let batch = Batch { samples, labels, rows: Some(&rows), ends: &[rows.len()], weights: None };
+        mixed(&mut engine, &with_slope(slope), &batch, mixture)
+    };
+    // Before the ramp, where it begins, inside, at its end and after it.
+    for (step, slope) in [(0, 0.4), (3, 0.4), (5, 0.3), (9, 0.1), (11, 0.0), (400, 0.0)] {
+        game.resample(step);
+        let first = (step as u32 % 3) * 20;
+        let (value, gradient) = losses(slope, first..first + 20, game.mixture());
+        let mut out = vec![0.0; x.len()];
+        game.fix(&x, Need::Gradients);
+        let got = game.grad_x(&[1.0], &mut out);
+        assert!((got - value).abs() < 1e-6 * (1.0 + value), "step {step}: {got} against {value}");
+        assert!(out.iter().zip(&gradient).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + b.abs())), "step {step}");
+        assert!(slopes.iter().all(|&at| out[at] == 0.0), "no gradient trains a slope");
+        for other in [0.4, 0.3, 0.1, 0.05, 0.0].into_iter().filter(|other| *other != slope) {
+            let (value, _) = losses(other, first..first + 20, game.mixture());
+            assert!((got - value).abs() > 1e-4, "step {step}: a slope of {other} has the same loss");
+        }
+    }
+    // On all data, at step 5 as before any: slope 0 at the end of the ramp.
+    game.resample(5);
+    let (value, _) = losses(0.0, 0..60, (0.1, 0.5));
+    let found = game.measure(&x).expect("finite").value;
+    assert!((found - value).abs() < 1e-6 * (1.0 + value), "{found} against {value}");
+    for slope in [-0.1, 1.5, f32::NAN] {
+        let refused = IntervalGame::new(&net, data.clone(), &IntervalOptions { slope, ..image }, 1);
+        assert!(refused.expect_err("must be refused").to_string().contains("the slope of ramp is"));
+    }
+}
+
+#[test]
 fn kappa_0_trains_on_the_bound_alone() {
     let mut stream = Stream::new(52);
     let (model, data) = (small(), labelled(20, &mut stream));

@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use standoff_nn::attack::{Evaluator, Grid, Norm, PixelRange, Protocol, Request};
+use standoff_nn::attack::{Ball, Evaluator, Grid, Norm, PixelRange, Protocol, Request};
 use standoff_nn::certify::Certified;
 use standoff_nn::{Engine, Model, Shape};
 use standoff_train::attack::config::Rules;
@@ -248,7 +248,7 @@ fn prove(engine: &Engine, images: &Images, eps: f64) -> PyResult<Certified> {
         deadline: None,
         observer: &observer,
     };
-    let proof = evaluation.prove(eps).map_err(train_error)?;
+    let proof = evaluation.prove(&Ball::linf(eps)).map_err(train_error)?;
     if let Some(error) = raised.take() {
         return Err(error);
     }

@@ -7,11 +7,12 @@ use standoff_nn::data::Dataset;
 use standoff_nn::fair::FairMethod;
 use standoff_nn::{Shape, Weights};
 use standoff_train::data::ARRAYS;
-use standoff_train::fair::config::FairConfig;
+use standoff_train::fair::config::{Equalise, FairConfig};
 use standoff_train::fair::lambda::Lambda;
 use standoff_train::fair::results::RunResult;
 use standoff_train::fair::task::{FairData, FairTask};
 use standoff_train::fair::train::{Spec, fit};
+use standoff_train::named::Named;
 use standoff_train::training::runs::{Load, run_all};
 
 use crate::progress::{Observed, observe, refuse, stopped, train_error};
@@ -24,11 +25,12 @@ pub(crate) struct FairOptions {
     model: String,
     method: String,
     lam: f64,
+    equalise: String,
     tilt: f64,
     dro_rate: f64,
     share: f64,
     stages: Vec<(u64, f64)>,
-    batch: usize,
+    batch: Option<usize>,
     seed: u64,
     threads: usize,
     classes: Vec<String>,
@@ -40,26 +42,32 @@ pub(crate) struct FairOptions {
 }
 
 impl FairOptions {
-    /// The description of the training; options that Python does not have keep the defaults of `standoff fair`.
+    /// The description of the training; options that are absent keep the defaults of `standoff fair` on a table.
     fn config(&self) -> PyResult<FairConfig> {
+        let table = FairConfig::table();
         let config = FairConfig {
             data: ARRAYS.to_owned(),
             model: self.model.clone(),
             outputs: self.classes.len(),
-            biases: "zero".to_owned(),
             methods: vec![FairMethod::named(&self.method).map_err(refuse)?],
             lambda: Lambda::Given(self.lam),
+            equalise: self.equalise()?,
             dro_rate: self.dro_rate,
             tilt: self.tilt,
             share: self.share,
             schedule: self.stages.clone(),
-            batch: self.batch,
+            batch: self.batch.unwrap_or(table.batch),
             seeds: 1,
             seed: self.seed,
-            ..FairConfig::default()
+            ..table
         };
         config.check().map_err(train_error)?;
         Ok(config)
+    }
+
+    fn equalise(&self) -> PyResult<Equalise> {
+        let found = Equalise::ALL.iter().find(|equalise| equalise.name() == self.equalise);
+        found.copied().ok_or_else(|| refuse(format!("unknown quantity `{}`", self.equalise)))
     }
 
     fn task(&self, config: &FairConfig, train: Dataset, test: Option<Dataset>) -> PyResult<FairTask> {

@@ -80,6 +80,8 @@ pub(crate) struct PyLinearOptions {
     intercept: bool,
     /// Factors of the losses by class.
     costs: Option<Vec<f64>>,
+    /// Subtracted from the losses of the groups.
+    offsets: Option<Vec<f64>>,
     start: Option<Vec<f64>>,
     progress: Option<Py<PyAny>>,
 }
@@ -158,6 +160,9 @@ fn fit(
     }
     if let Some(costs) = &options.costs {
         problem = problem.with_costs(costs).map_err(refuse)?;
+    }
+    if let Some(offsets) = &options.offsets {
+        problem = problem.minus(offsets).map_err(refuse)?;
     }
     if !options.intercept {
         problem = problem.without_intercept();

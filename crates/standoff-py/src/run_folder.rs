@@ -83,24 +83,24 @@ type FolderDescription = (&'static str, Option<String>, Option<String>);
 #[pyfunction]
 pub(crate) fn run_describe(folder: PathBuf) -> PyResult<FolderDescription> {
     let path = folder.join(folder::CONFIG);
+    let manifest = Manifest::read(&folder).map_err(train_error)?;
+    let json = manifest.as_ref().map(serde_json::to_string).transpose().map_err(refuse)?;
     if !path.is_file() {
         if folder.join(folder::ATTACK.mark).is_file() {
-            return Ok(("attack", None, None));
+            return Ok(("attack", None, json));
         }
         let text = format!("`{}` is not a run folder: it has neither {} nor results", folder.display(), folder::CONFIG);
         return Err(PyFileNotFoundError::new_err(text));
     }
-    let manifest = Manifest::read(&folder).map_err(train_error)?;
     let is_fair = match &manifest {
         Some(manifest) => manifest.kind == folder::FAIR.name,
         // Folders of version 0.1 have no manifest.
         None => FairConfig::reopen(&path).is_ok(),
     };
-    let manifest = manifest.map(|manifest| serde_json::to_string(&manifest)).transpose().map_err(refuse)?;
     let (kind, config) = if is_fair {
         (folder::FAIR.name, serde_json::to_string(&FairConfig::reopen(&path).map_err(train_error)?))
     } else {
         (folder::ROBUST.name, serde_json::to_string(&RobustConfig::reopen(&path).map_err(train_error)?))
     };
-    Ok((kind, Some(config.map_err(refuse)?), manifest))
+    Ok((kind, Some(config.map_err(refuse)?), json))
 }

@@ -23,3 +23,8 @@ pub mod training;
 pub mod verification;
 
 pub use error::{Error, Result};
+
+/// For serde: descriptions leave out settings with default values that versions before did not have, so that old files stay unchanged.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -95,13 +95,16 @@ pub fn run(
     let begun = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| Error::Setting(format!("cannot start {threads} threads: {error}")))?;
-    let time = settings.time.map(|t| t.saturating_sub(begun.elapsed()));
-    let settings = VerifySettings { time, ..settings.clone() };
     let graph = network(model)?;
     let run = || {
-        let found = match proof {
-            Some(_) => verify_with_proof((&bytes_of(model)?, &text_of(rule)?), &settings, stop),
-            None => verify(&graph, &property(rule)?, &settings, stop).map(|found| (found, None)),
+        let (property, text) =
+            if proof.is_some() { (None, text_of(rule)?) } else { (Some(property(rule)?), String::new()) };
+        // The time of reading counts.
+        let time = settings.time.map(|t| t.saturating_sub(begun.elapsed()));
+        let settings = VerifySettings { time, ..settings.clone() };
+        let found = match property {
+            None => verify_with_proof((&bytes_of(model)?, &text), &settings, stop),
+            Some(property) => verify(&graph, &property, &settings, stop).map(|found| (found, None)),
         };
         found.at(|| files::name(model))
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueHint};
 use standoff_cluster::{AttackPart, AttackParts, ranks};
 use standoff_nn::Engine;
@@ -16,6 +16,7 @@ use standoff_train::attack::network::Network;
 use standoff_train::attack::proof_file::ProofFile;
 use standoff_train::attack::report::Report;
 use standoff_train::attack::{AttackConfig, AttackEvaluation, AttackEvent, ProofMethod, proof_file};
+use standoff_train::data::class::Class;
 use standoff_train::document;
 
 use super::merge::{self, ShardFlag};
@@ -52,7 +53,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct AttackArgs {
-    /// A model saved by standoff, or PyTorch weights of a preset (lenet, fair-cnn, ...)
+    /// A model saved by standoff, an ONNX file, or PyTorch weights of a preset (lenet, fair-cnn, ...)
     #[arg(value_name = "MODEL.safetensors", value_hint = ValueHint::FilePath, required_unless_present = "model")]
     file: Option<PathBuf>,
 
@@ -72,9 +73,9 @@ pub(crate) struct AttackArgs {
     #[arg(long, default_value = "test", value_parser = parse::one_of::<Split>())]
     split: Split,
 
-    /// Only images of these classes
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    classes: Option<Vec<u8>>,
+    /// Only images of these classes, by number or by name (0,Coat,Shirt)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    classes: Option<Vec<Class>>,
 
     /// Only the first N images
     #[arg(long, value_name = "N", value_parser = parse::count)]
@@ -135,7 +136,7 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     proof_file: Option<PathBuf>,
 
-    /// Keep results.json, results.csv, images.csv, pictures.png and adversarial.npy in a folder
+    /// Keep manifest.json, results.json, results.csv, images.csv, pictures.png and adversarial.npy in a folder
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
 
@@ -184,8 +185,11 @@ pub(crate) fn carry_out(
     if let Some(file) = outputs.proof {
         proof_file::check(path, file, &config.eps, &network, &engine)?;
     }
+    // A shard has the manifest of the whole set.
+    let manifest = outputs.folder.map(|_| config.manifest(&network, &images)).transpose()?;
     let (mut parts, images) = AttackParts::new(outputs.part, &network.sha256, images)?;
     let paths = OutputPaths::new(outputs, &network.sha256)?;
+    manifest.iter().zip(outputs.folder).try_for_each(|(manifest, folder)| manifest.save(folder))?;
     network.notes.iter().chain(&images.notes).for_each(|text| screen.note(text));
     let mut report = Report::begin(config, &images.about, &protocols[0]);
     let bar = AttackBar::new(screen, &protocols, images.names.len());
@@ -348,9 +352,7 @@ fn show_proof(report: &Report, args: &AttackArgs, screen: &mut Screen) -> Result
 impl AttackArgs {
     /// The evaluation that the arguments describe.
     fn config(&self) -> Result<AttackConfig> {
-        let Some(model) = self.file.as_ref().or(self.model.as_ref()) else {
-            bail!("no model is given; name its file");
-        };
+        let model = self.file.as_ref().or(self.model.as_ref()).context("no model is given; name its file")?;
         Ok(AttackConfig {
             model: model.clone(),
             network: self.network.clone(),

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use standoff_cluster::{Pieces, ranks, shard};
 use standoff_nn::fair::FairMethod;
-use standoff_train::fair::class::Class;
+use standoff_train::data::class::Class;
 use standoff_train::fair::config::{Equalise, FairConfig, Inner, Optimizer, Scale};
 use standoff_train::fair::lambda::{self, CANDIDATES, Lambda};
 use standoff_train::fair::task::FairTask;
@@ -31,10 +31,6 @@ Examples:
   standoff fair --data people.csv --label income --group sex,race --model logistic
   standoff fair --frontier                          average against worst group, for several lambdas
   standoff fair --resume runs/fair-1                continue after an interruption";
-
-/// The methods on tables: `reweight`, the plain model with balanced groups, is the usual remedy to compare with.
-const TABLE_METHODS: [FairMethod; 4] =
-    [FairMethod::Normal, FairMethod::Reweight, FairMethod::Minmax, FairMethod::MinmaxReg];
 
 /// Trains with and without the min-max objective, and compares the groups.
 #[derive(Debug, Args)]
@@ -178,18 +174,6 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The configuration of a table without flags.
-pub(crate) fn table_defaults() -> FairConfig {
-    FairConfig {
-        model: "logistic".into(),
-        methods: TABLE_METHODS.to_vec(),
-        batch: 0,
-        biases: "zero".into(),
-        schedule: vec![(600, 0.03), (200, 0.003)],
-        ..FairConfig::default()
-    }
-}
-
 impl FairArgs {
     /// The configuration that the flags describe, and its data.
     fn new_experiment(&self, screen: &mut Screen) -> Result<(FairConfig, FairTask)> {
@@ -210,7 +194,7 @@ impl FairArgs {
         let is_table = data.is_some_and(|d| d.to_lowercase().ends_with(".csv")) || self.columns.label.is_some();
         let mut c = match &self.training.config {
             Some(path) => FairConfig::open(path)?,
-            None if is_table => table_defaults(),
+            None if is_table => FairConfig::table(),
             None => FairConfig::quick()?,
         };
         if self.training.config.is_none() && data.is_some() && !is_table {

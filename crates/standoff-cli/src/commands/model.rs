@@ -1,11 +1,12 @@
 //! `standoff model`: shows the operations of a network, and writes it as ONNX.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand, ValueHint};
-use standoff_nn::verify::{NodeOp, OpGraph};
+use standoff_nn::model::onnx::OnnxModel;
+use standoff_present::table::Table;
+use standoff_train::number::{count, plural};
 use standoff_train::verification;
 
 use crate::screen::Screen;
@@ -16,7 +17,8 @@ use crate::{Exit, files};
 #[command(after_help = "\
 Examples:
   standoff model show model.onnx
-  standoff model convert model.safetensors model.onnx")]
+  standoff model convert model.safetensors model.onnx
+  standoff model convert --fold model.safetensors model.onnx")]
 pub(crate) struct ModelArgs {
     #[command(subcommand)]
     action: ModelAction,
@@ -38,41 +40,53 @@ enum ModelAction {
         /// The file to write
         #[arg(value_name = "TO.onnx", value_hint = ValueHint::FilePath)]
         to: PathBuf,
+        /// Fold batch normalisation into the convolution or dense layer before it, if nothing else reads that layer
+        #[arg(long)]
+        fold: bool,
     },
 }
 
 pub(crate) fn run(args: &ModelArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.action {
-        ModelAction::Show { file } => screen.result(&table(&verification::network(file)?))?,
-        ModelAction::Convert { from, to } => {
+        ModelAction::Show { file } => {
+            let text = listing(&verification::onnx(file)?, screen.list_width()).with_context(|| files::name(file))?;
+            screen.result(&text)?;
+        }
+        ModelAction::Convert { from, to, fold } => {
             if to.extension().is_none_or(|e| e != "onnx") {
                 bail!(
                     "cannot write {}: networks are written as ONNX, name a file that ends with .onnx",
                     files::name(to)
                 );
             }
-            let model = verification::onnx(from)?;
+            let mut model = verification::onnx(from)?;
             model.graph()?; // refuses operators that are not supported
+            if *fold {
+                let [folded, kept] = model.fold_batch_normalisation();
+                screen.note(&format!("{} folded, {kept} kept", plural(folded as u64, "batch normalisation")));
+            }
             files::replace(to, &model.to_bytes())?;
         }
     }
     Ok(Exit::Done)
 }
 
-fn table(graph: &OpGraph) -> String {
-    let mut text = String::from("operation            values  products  name\n");
-    let mut cost = 0;
-    for node in graph.nodes() {
-        let (kind, products) = match &node.op {
-            NodeOp::Input => ("input".to_owned(), 0),
-            NodeOp::Linear { map, .. } => ("linear".to_owned(), map.parameters() - map.outputs()),
-            NodeOp::Activation { kind, .. } => (format!("{kind:?}").to_lowercase(), 0),
-            NodeOp::MaxPool { .. } => ("max-pool".to_owned(), 0),
-            NodeOp::Add { .. } => ("add".to_owned(), 0),
-        };
-        cost += products;
-        let _ = writeln!(text, "{kind:<19} {:>7} {products:>9}  {}", node.size, node.name);
+/// The operators of a network as text.
+fn listing(model: &OnnxModel, width: usize) -> Result<String> {
+    let (operators, graph) = model.operators()?;
+    let mut table = Table::new("", "name", ["operator", "shape", "parameters", "products"]);
+    let whole = |n: usize| count(n as u64);
+    let shape = |dims: &[usize]| dims.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
+    table.row("input", ["input", &shape(graph.input_dims()), "", ""]);
+    let (mut parameters, mut products) = (0, 0);
+    for row in operators {
+        let counts = [row.parameters, row.products].map(|n| if n == 0 { String::new() } else { whole(n) });
+        (parameters, products) = (parameters + row.parameters, products + row.products);
+        let [own, cost] = counts;
+        table.row(row.name, [row.kind, shape(&row.dims), own, cost]);
     }
-    let _ = writeln!(text, "{} inputs, {} outputs, {cost} products per input", graph.inputs(), graph.outputs());
-    text
+    let (inputs, outputs) = (whole(graph.inputs()), graph.outputs());
+    let (parameters, products) = (whole(parameters), whole(products));
+    let total = format!("{inputs} inputs, {outputs} outputs, {parameters} parameters, {products} products per input");
+    Ok(format!("{}\n{total}\n", table.terminal(width).trim_end()))
 }

@@ -113,6 +113,10 @@ struct RobustFlags {
     #[arg(long, value_name = "FROM,TO", value_parser = parse::pair)]
     crown: Option<(f64, f64)>,
 
+    /// The slope of `ramp` below 0 and above its caps before eps grows, in `ibp` and `crown-ibp`; it falls to 0 while eps grows
+    #[arg(long, value_name = "SLOPE")]
+    slope: Option<f64>,
+
     /// Epochs before eps grows
     #[arg(long, value_name = "EPOCHS")]
     warmup: Option<f64>,
@@ -185,7 +189,7 @@ impl RobustArgs {
         };
         let file = c.clone();
         override_settings!(c, own; data, limit, validation, model, method, eps, steps, step_size, step_kind, warm_steps, targets, probe,
-            screen_after, lambda, beta, kappa, crown, warmup, ramp, ramp_from, batch, seed, measure_every);
+            screen_after, lambda, beta, kappa, crown, slope, warmup, ramp, ramp_from, batch, seed, measure_every);
         override_settings!(c, shared; init, optimizer, momentum, order);
         if let Some(rates) = &shared.lr {
             c.rates(rates);

@@ -214,7 +214,7 @@ impl SolveArgs {
 
     /// Notes on the game, the method and the constants, with `--verbose`.
     fn announce(&self, loaded: &Loaded, constants: Option<&Constants>, screen: &mut Screen) {
-        if !screen.is_verbose() {
+        if !screen.view().verbose {
             return;
         }
         let linear = if loaded.game.linear_in_y() { ", linear in y" } else { "" };

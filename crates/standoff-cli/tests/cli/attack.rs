@@ -4,7 +4,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use sha2::Digest as _;
 use standoff_nn::model::weights::{Metadata, Tensor, encode};
 use standoff_nn::{Model, Shape, Weights};
 
@@ -116,6 +117,34 @@ fn a_folder_holds_everything() {
     // Where nothing falls there is nothing to draw.
     let run = attack(&scratch, &["--eps", "0.1", "--pictures", "none.png"]).exits(0);
     assert!(run.stderr.contains("no image is misclassified") && !scratch.path("none.png").exists(), "{run:#?}");
+}
+
+#[test]
+fn the_manifest_of_an_attack_has_digests_of_the_model_the_images_and_the_settings() {
+    let scratch = scratch();
+    let manifest = |more: &[&str]| -> Value {
+        attack(&scratch, &[&["--attacks", "fgsm", "--out", "a", "--force"], more].concat()).exits(0);
+        serde_json::from_str(&scratch.read("a/manifest.json")).expect("JSON")
+    };
+    let first = manifest(&["--eps", "0.3"]);
+    assert_eq!(
+        (&first["format"], &first["version"], &first["kind"]),
+        (&json!("standoff-run"), &json!(1), &json!("attack"))
+    );
+    assert!(first["commit"].is_string() || first["commit"].is_null(), "{first}");
+    assert_eq!(first["configuration"]["values"]["eps"], json!([0.3]));
+    let parts =
+        |manifest: &Value| ["model", "images", "labels"].map(|part| manifest["data"]["parts"][part].to_string());
+    assert!(parts(&first).iter().all(|digest| digest.len() == 64 + 2), "{first}");
+    assert_eq!(manifest(&["--eps", "0.3", "--threads", "1"]), first, "threads change no result");
+    let other = manifest(&["--eps", "0.4"]);
+    assert_eq!(other["data"], first["data"]);
+    assert_ne!(other["configuration"]["sha256"], first["configuration"]["sha256"]);
+    let [fewer, all] = [parts(&manifest(&["--eps", "0.3", "--limit", "2"])), parts(&first)];
+    assert!(fewer[0] == all[0] && fewer[1] != all[1] && fewer[2] != all[2], "{fewer:?}");
+    let model = fs::read(scratch.path("model.safetensors")).expect("the model");
+    let digest = sha2::Sha256::digest(&model).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(first["data"]["parts"]["model"], digest);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A real browser without a window, driven through a pair of pipes: its own protocol, a JSON text and a zero byte at a time.
 #![cfg_attr(not(unix), allow(dead_code, unused_imports))] // the tests that use it need a Unix shell
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,14 +11,60 @@ use serde_json::{Value, json};
 
 use crate::scratch::Scratch;
 
-/// The browser, if this machine has one; a notice if not.
+/// The browser, if this machine has one; a notice if not. With `STANDOFF_BROWSER=required` a machine without one fails the test.
 pub(crate) fn installed() -> Option<&'static str> {
     let runs = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
     let found = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(runs);
+    found_or_skipped(found, std::env::var("STANDOFF_BROWSER").is_ok_and(|value| value == "required"))
+}
+
+fn found_or_skipped(found: Option<&'static str>, required: bool) -> Option<&'static str> {
+    assert!(found.is_some() || !required, "STANDOFF_BROWSER=required, but there is no chromium here");
     if found.is_none() {
-        let _ = std::io::stderr().write_all(b"notice: no chromium here, so the report was not opened in a browser\n");
+        let _ = std::io::stderr().write_all(b"notice: no chromium here, so this page was not opened in a browser\n");
     }
     found
+}
+
+#[test]
+#[should_panic = "no chromium here"]
+fn a_required_browser_that_is_missing_fails_the_test() {
+    assert_eq!(found_or_skipped(None, false), None);
+    found_or_skipped(None, true);
+}
+
+/// The tests of this program that ask for a browser, as `module::name`.
+fn tests_in_a_browser() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli");
+    let mut names = Vec::new();
+    for file in fs::read_dir(folder).expect("the tests").map(|entry| entry.expect("an entry").path()) {
+        let module = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        let text = fs::read_to_string(&file).expect("UTF-8");
+        let mut test = "";
+        for line in text.lines().filter(|_| module != "browser") {
+            if let Some(rest) = line.strip_prefix("fn ") {
+                test = rest.split('(').next().unwrap_or_default();
+            } else if line.contains("installed()") {
+                names.push(format!("{module}::{test}"));
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn the_scripts_run_every_test_that_asks_for_a_browser_and_require_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = |name: &str| fs::read_to_string(root.join(name)).expect("a script");
+    let full = script(".ci/full");
+    let line = full.lines().find(|line| line.contains("--test cli -- ") && line.contains("STANDOFF_BROWSER=required"));
+    let filters = line.and_then(|line| line.split_once("--test cli -- ")).expect("the tests in a browser").1;
+    let tests = tests_in_a_browser();
+    assert!(tests.len() >= 7, "{tests:?}");
+    for test in tests {
+        assert!(filters.split(' ').any(|filter| test.contains(filter)), "`{filters}` leaves out {test}");
+    }
+    assert!(script(".ci/site").contains("STANDOFF_BROWSER=required"));
 }
 
 /// A page in a browser.

@@ -1,5 +1,9 @@
 //! JSON documents: every command that has `--json` writes a format and a version, and so does every JSON file that a command leaves.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::scratch::{KINK, Scratch};
@@ -24,6 +28,22 @@ const DOCUMENTS: [(&str, &str); 15] = [
     ("attack MODEL --limit 2 --attacks fgsm --out attack --json", "standoff-attack"),
     ("attack MODEL --limit 2 --minimal --attacks apgd-margin5 --json", "standoff-smallest"),
     ("reproduce table2 --seeds 1 --shorten 100000 --budget 1s --out made --json", "standoff-reproduce"),
+];
+
+/// A JSON file that the commands above leave, and its format.
+const FILES: [(&str, &str); 12] = [
+    ("proof.json", "standoff-proof"),
+    ("fair/results.json", "standoff-fair"),
+    ("fair/manifest.json", "standoff-run"),
+    ("fair/normal-seed-1/result.json", "standoff-fair-run"),
+    ("robust/manifest.json", "standoff-run"),
+    ("robust/results.json", "standoff-robust"),
+    ("attack/results.json", "standoff-attack"),
+    ("attack/manifest.json", "standoff-run"),
+    ("shard/shard.json", "standoff-shard"),
+    ("shard/attacked.json", "standoff-attacked"),
+    ("shard/results.json", "standoff-attack"),
+    ("shard/manifest.json", "standoff-run"),
 ];
 
 fn words(line: &str) -> Vec<&str> {
@@ -61,18 +81,42 @@ fn every_json_document_begins_with_its_format_and_version() {
             scratch.write("point.json", run.stdout.as_bytes());
         }
     }
-    for (file, format) in [
-        ("proof.json", "standoff-proof"),
-        ("fair/results.json", "standoff-fair"),
-        ("fair/manifest.json", "standoff-run"),
-        ("fair/normal-seed-1/result.json", "standoff-fair-run"),
-        ("robust/manifest.json", "standoff-run"),
-        ("robust/results.json", "standoff-robust"),
-        ("attack/results.json", "standoff-attack"),
-    ] {
+    scratch.run(&words("attack MODEL --limit 2 --attacks fgsm --shard 1/2 --out shard")).exits(0);
+    for (file, format) in FILES {
         let document = serde_json::from_str(&scratch.read(file)).expect("JSON");
         assert_format(&document, format);
     }
+}
+
+/// The formats that the source in a folder, and below it, writes.
+fn formats_of_source(folder: &Path, formats: &mut BTreeSet<String>) {
+    const PLACES: [&str; 4] = ["first(\"", "DocumentFormat { name: \"", "format: \"", "\"format\": \""];
+    for path in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if path.is_dir() {
+            formats_of_source(&path, formats);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).expect("UTF-8");
+            let own = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let after = PLACES.iter().flat_map(|place| own.split(place).skip(1));
+            let names = after.filter_map(|rest| rest.split('"').next()).filter(|name| name.starts_with("standoff-"));
+            formats.extend(names.map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_every_format_of_the_source_and_every_one_is_checked() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut defined = BTreeSet::new();
+    for source in fs::read_dir(&crates).expect("the crates").map(|entry| entry.expect("an entry").path().join("src")) {
+        formats_of_source(&source, &mut defined);
+    }
+    let page = fs::read_to_string(crates.join("../docs/json.md")).expect("the page");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `standoff-")?.split('`').next());
+    let listed: BTreeSet<String> = rows.map(|name| format!("standoff-{name}")).collect();
+    assert_eq!(listed, defined);
+    let checked: BTreeSet<String> = DOCUMENTS.iter().chain(&FILES).map(|(_, format)| (*format).to_owned()).collect();
+    assert_eq!(checked, defined);
 }
 
 /// The names under `Commands:` in a help text.

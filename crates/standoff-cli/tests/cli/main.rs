@@ -8,6 +8,7 @@ mod attack;
 mod bad_input;
 mod data;
 mod data_fetch;
+mod data_package;
 mod docs;
 mod documents;
 mod fair;

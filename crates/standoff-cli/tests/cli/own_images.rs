@@ -47,12 +47,41 @@ fn a_folder_of_colour_images_is_shown_trained_on_attacked_and_drawn() {
     let attack = ["attack", "robust/model.safetensors", "--data", "mine", "--eps", "0.5", "--out", "attacked"];
     let run = scratch.run(&attack).exits(0);
     assert!(run.stdout.contains("10 test images"), "{run:#?}");
+    // Classes by name or by number, of both networks.
+    for file in ["robust/model.safetensors", "fair/minmax-reg-0.1-seed-1/model.safetensors"] {
+        for (classes, images) in [("B", 5), ("1", 5), ("a,1", 10)] {
+            let chosen = ["attack", file, "--data", "mine", "--classes", classes, "--attacks", "fgsm", "--json"];
+            let found = scratch.run(&chosen).exits(0).json();
+            assert_eq!(found["budgets"][0]["natural"]["all"]["total"], images, "{file} {classes}");
+        }
+    }
+    scratch
+        .run(&["attack", "robust/model.safetensors", "--data", "mine", "--classes", "c"])
+        .refuses(&["no class `c`", "a, b"]);
     let file = fs::File::open(scratch.path("attacked/pictures.png")).expect("a picture");
     let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("a PNG");
     let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
     reader.next_frame(&mut pixels).expect("pixels");
     // The red image, not a grey one.
     assert!(pixels.chunks(3).any(|p| p[0] > 190 && p[1] < 90 && p[2] < 90), "no red pixel");
+}
+
+#[test]
+fn the_slope_of_ramp_before_eps_grows_is_a_flag() {
+    let scratch = Scratch::new();
+    pictures(&scratch.path("mine"));
+    scratch.write("net.toml", b"input = [3, 4, 4]\nlayers = [\"flatten\", \"dense(4)\", \"ramp\", \"dense(2)\"]\n");
+    let ibp = ["robust", "--data", "mine", "--model", "net.toml", "--method", "ibp", "--eps", "8/255", "--batch", "10"];
+    let run = |slope, out| scratch.run(&[&ibp[..], &["--epochs", "2", "--slope", slope, "--out", out]].concat());
+    for slope in ["0", "0.25"] {
+        run(slope, slope).exits(0);
+    }
+    assert!(!scratch.read("0/config.toml").contains("slope"), "{}", scratch.read("0/config.toml"));
+    assert!(scratch.read("0.25/config.toml").contains("slope = 0.25"), "{}", scratch.read("0.25/config.toml"));
+    // It changes the training, not only the record of it.
+    let file = |run: &str| fs::read(scratch.path(&format!("{run}/model.safetensors"))).expect("a network");
+    assert_ne!(file("0"), file("0.25"));
+    run("2", "two").refuses(&["the slope of ramp is 2: want a number from 0 to 1"]);
 }
 
 #[test]

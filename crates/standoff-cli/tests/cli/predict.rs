@@ -14,12 +14,16 @@ fn names(names: &[&str]) -> Vec<String> {
 
 /// People above 40 are rich, and of the others more in group M.
 fn people(scratch: &Scratch) {
+    people_of(scratch, &["sex=F", "sex=M"]);
+}
+
+fn people_of(scratch: &Scratch, groups: &[&str]) {
     let numeric = ColumnKind::Numeric { mean: 40.0, deviation: 10.0, missing: 40.0 };
     let preprocessing = Preprocessing {
         label: "pay".to_owned(),
         classes: names(&["low", "high"]),
         rule: GroupRule { groups: names(&["sex"]), ..GroupRule::default() },
-        group_names: names(&["sex=F", "sex=M"]),
+        group_names: names(groups),
         columns: vec![
             Column { name: "age".to_owned(), kind: numeric },
             Column { name: "sex".to_owned(), kind: ColumnKind::Categorical { categories: names(&["F", "M"]) } },
@@ -56,6 +60,36 @@ fn a_table_is_classified_and_judged_by_groups() {
         assert!(run.stdout.contains(words), "no `{words}` in {run:#?}");
     }
     assert!(run.stderr.contains("5 predictions in `said.csv`") && run.stderr.contains("too few to trust"), "{run:#?}");
+}
+
+#[test]
+fn small_groups_decide_neither_the_worst_group_nor_the_differences() {
+    // Half of F and of M are predicted to be rich; 4 of 40 and 8 of 40 are not what is predicted. All five of X are wrong.
+    let mut text = "sex,age,pay\n".to_owned();
+    for i in 0..40 {
+        let (age, pay) = if i % 2 == 0 { (50, "high") } else { (30, "low") };
+        let other = if pay == "high" { "low" } else { "high" };
+        text += &format!("F,{age},{}\nM,{age},{}\n", if i < 4 { other } else { pay }, if i < 8 { other } else { pay });
+    }
+    text += &"X,50,low\n".repeat(5);
+    let scratch = Scratch::with(&[("new.csv", &text)]);
+    people_of(&scratch, &["sex=F", "sex=M", "sex=X"]);
+    let run = scratch.run(&["predict", "model.safetensors", "--data", "new.csv", "--out", "said.csv"]).exits(0);
+    for words in [
+        "sex=X *",
+        "* fewer than 30 samples: decides neither the worst group nor the differences",
+        "worst group: sex=M, 80.00%",
+        "demographic parity 0.0000",
+    ] {
+        assert!(run.stdout.contains(words), "no `{words}` in {run:#?}");
+    }
+    assert!(run.stderr.contains("too few to trust: sex=X (5)"), "{run:#?}");
+    let all = scratch.run(&["predict", "model.safetensors", "--data", "new.csv", "--json", "-q"]).exits(0).json();
+    assert_eq!(
+        (&all["accuracy"]["worst"]["name"], &all["accuracy"]["fairness"]["demographic_parity"]),
+        (&"sex=M".into(), &0.0.into())
+    );
+    assert_eq!(all["accuracy"]["groups"].as_array().map(Vec::len), Some(3));
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use standoff_nn::model::weights::Metadata;
+use standoff_nn::{Biases, Model, Weights};
+
 use crate::scratch::Scratch;
 
 const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../standoff-nn/tests/golden/onnx/mlp.onnx");
@@ -50,6 +53,29 @@ fn a_list_of_instances_is_worked_through_once() {
     again.refuses(&["another network, property or setting", "--out"]);
     scratch.write("safe.vnnlib", property(0.002, 1).as_bytes());
     scratch.run(&["verify-net", "--instances", "list.csv", "--out", "results"]).refuses(&["instance 1", "--out"]);
+}
+
+#[test]
+fn batch_normalisation_is_folded_on_request() {
+    let scratch = Scratch::new();
+    let layers = "\"batchnorm\", \"dense(4)\", \"batchnorm\", \"relu\", \"dense(2)\"";
+    let model = Model::from_toml(&format!("input = [3]\nlayers = [{layers}]\n")).expect("a model");
+    let parameters = model.initialise(Biases::Zero, 1);
+    let weights = Weights { model, parameters, metadata: Metadata::new() };
+    weights.save(&scratch.path("model.safetensors")).expect("a file");
+    let operators = |file: &str| {
+        let bytes = std::fs::read(scratch.path(file)).expect("a network");
+        bytes.windows(18).filter(|bytes| bytes == b"BatchNormalization").count()
+    };
+    let run = scratch.run(&["model", "convert", "model.safetensors", "plain.onnx"]).exits(0);
+    assert!(!run.stderr.contains("folded") && operators("plain.onnx") == 2, "{run:#?}");
+    let run = scratch.run(&["model", "convert", "--fold", "model.safetensors", "folded.onnx"]).exits(0);
+    assert!(run.stderr.contains("1 batch normalisation folded, 1 kept") && operators("folded.onnx") == 1, "{run:#?}");
+    // ONNX files too; those of the input cannot be folded.
+    let run = scratch.run(&["model", "convert", "--fold", "folded.onnx", "again.onnx"]).exits(0);
+    assert!(run.stderr.contains("0 batch normalisations folded, 1 kept"), "{run:#?}");
+    let files = ["again.onnx", "folded.onnx"].map(|file| std::fs::read(scratch.path(file)).expect("a network"));
+    assert_eq!(files[0], files[1]);
 }
 
 #[test]

@@ -86,10 +86,20 @@ impl Ball {
         Self { clip: self.clip.filter(|_| self.strict || *attack != Attack::Fgsm), ..self }
     }
 
+    /// The largest size of a change that [`Ball::contains`] admits: eps, and room for the rounding of an attack.
+    pub fn reach(&self) -> f64 {
+        self.eps + ROUNDING * self.rounding
+    }
+
     /// The region whose proofs hold for every image that this ball admits: the box of radius eps, which contains the ball of every
     /// norm. `None` for images that may lie outside the ball or outside [0, 1].
     pub fn region(&self) -> Option<Region> {
-        (self.strict && self.clip == Some((0.0, 1.0))).then(|| Region::image_within(self.eps))
+        (self.strict && self.clip == Some((0.0, 1.0))).then(|| self.box_around())
+    }
+
+    /// The box of radius eps. Proofs widen it by more than [`Ball::reach`] for images of 784 entries; the room for longer ones is added here.
+    pub fn box_around(&self) -> Region {
+        Region::image_within(self.eps + ROUNDING * (self.rounding - 1.0))
     }
 
     /// Refuses invalid values.
@@ -229,7 +239,7 @@ impl Ball {
         let allowance = if self.strict { 0.0 } else { 1.0 / 255.0 };
         let of_form = |v: f32| self.grid == Grid::Float || v.to_bits() == (level(v) as f32 / 255.0).to_bits();
         image.len() == origin.len()
-            && self.size(image, origin) <= self.eps + allowance + ROUNDING * self.rounding
+            && self.size(image, origin) <= self.reach() + allowance
             && image
                 .iter()
                 .all(|&v| v.is_finite() && of_form(v) && self.clip.is_none_or(|(low, high)| (low..=high).contains(&v)))

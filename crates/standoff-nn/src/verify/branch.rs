@@ -224,7 +224,7 @@ impl<'a> BranchTree<'a, '_> {
         let hit = |(set, chunk): (usize, Vec<&DualTask>)| {
             let mut points: Vec<f32> = chunk.iter().flat_map(|t| t.worst.iter().copied()).collect();
             let mut descent = Descent::new(&self.context.owner.narrow, self.case);
-            let x = descent.run(&self.case.unsafe_sets[set], &mut points, 2);
+            let x = descent.run(&self.case.unsafe_sets[set], &mut points, (2, None));
             x.filter(|x| violates(self.graph, self.case, x))
         };
         let mut sets: Vec<(usize, Vec<&DualTask>)> = Vec::new();

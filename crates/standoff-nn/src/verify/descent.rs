@@ -3,6 +3,7 @@
 use super::backward::CompiledGraph;
 use super::passes::GraphPasses;
 use super::property::{PropertyCase, UnsafeSet};
+use super::verdict::Limits;
 
 /// Points that are improved together, `[point][input]`, in the box of a case.
 pub(crate) struct Descent<'a> {
@@ -18,7 +19,12 @@ impl<'a> Descent<'a> {
     }
 
     /// Moves points towards an unsafe set, and returns those that reach it as far as `f32` can tell, one at most.
-    pub(crate) fn run(&mut self, set: &UnsafeSet, points: &mut [f32], steps: usize) -> Option<Vec<f64>> {
+    pub(crate) fn run(
+        &mut self,
+        set: &UnsafeSet,
+        points: &mut [f32],
+        (steps, limits): (usize, Option<&Limits<'_>>),
+    ) -> Option<Vec<f64>> {
         let n = self.graph.graph.inputs();
         let width = |k: usize| (self.case.upper[k] - self.case.lower[k]) as f32;
         for step in 0..=steps {
@@ -26,7 +32,7 @@ impl<'a> Descent<'a> {
             if let Some(x) = self.reached(set, points) {
                 return Some(x);
             }
-            if step == steps {
+            if step == steps || limits.is_some_and(Limits::over) {
                 break;
             }
             self.backward(set);

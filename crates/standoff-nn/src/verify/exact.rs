@@ -14,11 +14,14 @@ struct Exact {
     exponent: i64,
 }
 
-/// True if x lies in the box of the case and its outputs, in real arithmetic, are in one of the unsafe sets: certain, whatever
+/// True if x lies in the region of the case and its outputs, in real arithmetic, are in one of the unsafe sets: certain, whatever
 /// found x.
 pub fn violates(graph: &OpGraph, case: &PropertyCase, x: &[f64]) -> bool {
     let inside = |((x, l), u): ((&f64, &f64), &f64)| x >= l && x <= u;
     if x.len() != graph.inputs() || !x.iter().zip(&case.lower).zip(&case.upper).all(inside) {
+        return false;
+    }
+    if case.ball.as_ref().is_some_and(|ball| !ball.surely_contains(x)) {
         return false;
     }
     match outputs(graph, x) {

@@ -125,7 +125,7 @@ fn halved(open: OpenBox) -> [OpenBox; 2] {
 fn bounded(bounder: &Bounder, given: OpenBox, whole: &PropertyCase) -> (Option<OpenBox>, Vec<BoxLeaf>) {
     let OpenBox { mut case, bound: parent, number, sets, path, .. } = given;
     let (mut left, mut leaves, mut place) = (Vec::new(), Vec::new(), 0);
-    let region = InputRegion { lower: case.lower.clone(), upper: case.upper.clone(), ball: None };
+    let region = InputRegion { lower: case.lower.clone(), upper: case.upper.clone(), ball: case.ball.clone() };
     let context = BoundContext::new(bounder, &region, BoundMethod::Crown);
     let rows: Vec<OutputRow> = case.unsafe_sets.iter().flatten().cloned().collect();
     let (bounds, gradients) = rows_with_gradients(&context, &rows);
@@ -192,7 +192,7 @@ fn attack(bounder: &Bounder, graph: &OpGraph, case: &PropertyCase, batch: &[Open
         let centre: Vec<f32> = ends.map(|(l, u)| (0.5 * (l + u)) as f32).collect();
         let mut descent = Descent::new(&bounder.narrow, &open.case);
         open.case.unsafe_sets.iter().find_map(|set| {
-            let x = descent.run(set, &mut centre.clone(), 4)?;
+            let x = descent.run(set, &mut centre.clone(), (4, None))?;
             violates(graph, case, &x).then_some(x)
         })
     };

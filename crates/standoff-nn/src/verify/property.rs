@@ -1,5 +1,6 @@
 //! Properties of a network: boxes of inputs, and sets of outputs that none of these inputs may reach.
 
+use super::region::{InputRegion, L2Ball};
 use crate::Error;
 
 /// The condition `sum of coefficients[j] y[j] + constant <= 0` on the outputs.
@@ -28,6 +29,8 @@ pub struct PropertyCase {
     pub lower: Vec<f64>,
     /// The largest value of every input.
     pub upper: Vec<f64>,
+    /// A ball; the inputs lie in it and in the box.
+    pub ball: Option<L2Ball>,
     /// Unsafe outputs: the property is violated if the outputs are in one of the sets.
     pub unsafe_sets: Vec<UnsafeSet>,
 }
@@ -50,6 +53,11 @@ pub struct Property {
 impl Property {
     /// Every input of the box is classified as `label`: no other output is as large.
     pub fn classified(lower: Vec<f64>, upper: Vec<f64>, label: usize, outputs: usize) -> Self {
+        Self::classified_in(InputRegion { lower, upper, ball: None }, label, outputs)
+    }
+
+    /// Every input of the region is classified as `label`: no other output is as large.
+    pub fn classified_in(region: InputRegion, label: usize, outputs: usize) -> Self {
         let row = |j: usize| {
             let mut coefficients = vec![0.0; outputs];
             coefficients[label] = 1.0;
@@ -57,7 +65,8 @@ impl Property {
             OutputRow { coefficients, constant: 0.0 }
         };
         let unsafe_sets = (0..outputs).filter(|&j| j != label).map(|j| vec![row(j)]).collect();
-        Self { cases: vec![PropertyCase { lower, upper, unsafe_sets }] }
+        let InputRegion { lower, upper, ball } = region;
+        Self { cases: vec![PropertyCase { lower, upper, ball, unsafe_sets }] }
     }
 
     /// Checks the lengths against a network, and that every number is finite and no box is empty.
@@ -73,6 +82,13 @@ impl Property {
                 return Err(Error::Property(format!(
                     "input {i} lies between {l} and {u}: give two finite ends in order"
                 )));
+            }
+            if let Some(ball) = &case.ball {
+                let finite = ball.centre.iter().chain([&ball.radius]).all(|c| c.is_finite());
+                if ball.centre.len() != inputs || !finite || ball.radius < 0.0 {
+                    let why = format!("a ball of the property needs {inputs} finite numbers and a radius from 0");
+                    return Err(Error::Property(why));
+                }
             }
             for row in case.unsafe_sets.iter().flatten() {
                 if row.coefficients.len() != outputs {

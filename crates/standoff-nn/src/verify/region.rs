@@ -63,6 +63,14 @@ impl InputRegion {
 }
 
 impl L2Ball {
+    /// True if x lies in the ball, in spite of the rounding of the distance.
+    pub(crate) fn surely_contains(&self, x: &[f64]) -> bool {
+        let squares: f64 = x.iter().zip(&self.centre).map(|(x, c)| (x - c) * (x - c)).sum();
+        // A difference, a square and every addition round once; squares below the least normal number add nothing to the error.
+        let most = squares * (1.0 + (x.len() as f64 + 4.0) * f64::EPSILON) + x.len() as f64 * f64::MIN_POSITIVE;
+        most <= self.radius * self.radius * (1.0 - 2.0 * f64::EPSILON)
+    }
+
     /// A number that is at most `a . x` for all x of the ball, also after rounding x to `f32`, and the sizes of its terms.
     pub(crate) fn least<T: MatrixNumber>(&self, a: &[T]) -> (f64, f64) {
         let (mut middle, mut squares, mut sizes, mut ones) = (0.0, 0.0, 0.0, 0.0);

@@ -142,7 +142,7 @@ pub(crate) fn verify_and_record(
     let mut all = Verified { answer: Answer::Proven, bound: f64::INFINITY, branches: 0 };
     // Counter-examples first, in all cases: they end the search.
     for case in property.cases.iter().filter(|_| settings.attack) {
-        if let Some(x) = attack(&bounder, graph, case, settings.seed) {
+        if let Some(x) = attack((&bounder, graph), case, settings.seed, &limits) {
             let y = graph.file_outputs(&x);
             return Ok(Verified { answer: Answer::Falsified { x, y }, bound: f64::NEG_INFINITY, branches: 0 });
         }
@@ -174,7 +174,8 @@ fn one_case(
     limits: &Limits<'_>,
     record: Option<&mut CaseRecord>,
 ) -> Result<Verified, Error> {
-    let region = InputRegion::new(case.lower.clone(), case.upper.clone())?;
+    let box_alone = InputRegion::new(case.lower.clone(), case.upper.clone())?;
+    let region = InputRegion { ball: case.ball.clone(), ..box_alone };
     let free = case.lower.iter().zip(&case.upper).filter(|(l, u)| l < u).count();
     if let Some(method) = settings.bounds_only {
         let context = match &record {
@@ -201,8 +202,13 @@ fn one_case(
 const POINTS: usize = 24;
 const STEPS: usize = 60;
 
-/// Searches for an input that violates a case.
-fn attack(bounder: &Bounder, graph: &OpGraph, case: &PropertyCase, seed: u64) -> Option<Vec<f64>> {
+/// Searches for an input that violates a case, until the time is over.
+fn attack(
+    (bounder, graph): (&Bounder, &OpGraph),
+    case: &PropertyCase,
+    seed: u64,
+    limits: &Limits<'_>,
+) -> Option<Vec<f64>> {
     let n = graph.inputs();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut descent = Descent::new(&bounder.narrow, case);
@@ -214,7 +220,7 @@ fn attack(bounder: &Bounder, graph: &OpGraph, case: &PropertyCase, seed: u64) ->
                 points.push((case.lower[k] + share * (case.upper[k] - case.lower[k])) as f32);
             }
         }
-        if let Some(x) = descent.run(set, &mut points, STEPS).filter(|x| violates(graph, case, x)) {
+        if let Some(x) = descent.run(set, &mut points, (STEPS, Some(limits))).filter(|x| violates(graph, case, x)) {
             return Some(x);
         }
     }

@@ -96,7 +96,7 @@ fn cases(always: &[Atom], alternatives: &[Vec<Vec<Atom>>], sizes: (usize, usize)
         let (lower, upper, set) = case;
         match out.last_mut() {
             Some(last) if last.lower == lower && last.upper == upper => last.unsafe_sets.push(set),
-            _ => out.push(PropertyCase { lower, upper, unsafe_sets: vec![set] }),
+            _ => out.push(PropertyCase { lower, upper, ball: None, unsafe_sets: vec![set] }),
         }
     }
     if out.is_empty() {

@@ -143,3 +143,25 @@ fn a_large_model_with_a_limited_memory_is_solved_too() {
     let found = solved(0, (600, 140), &options);
     assert_eq!(found.reason, StopReason::Converged, "{:?} {}", found.gap, found.iterations);
 }
+
+#[test]
+fn offsets_are_subtracted_from_the_losses_that_are_compared() {
+    // The best constants of the groups alone are their means, 0.5 and 3; the losses there are 0.125 and 0.5.
+    let targets = [0.0, 1.0, 2.0, 4.0];
+    let rows = Rows::dense(Numbers::F64(&[0.0; 4]), 1).unwrap();
+    let groups = Groups::new(&[0, 0, 1, 1], 2).unwrap();
+    let problem = || LinearProblem::new(rows, &targets, &groups, LinearLoss::Squared).unwrap();
+    let options = LinearOptions { mu: 1e-6, eps: 1e-9, ..Default::default() };
+    let found = solve_linear(&problem().minus(&[0.125, 0.5]).unwrap(), &options, &mut ()).unwrap();
+    // The excess of a constant c is half the square of its distance from the mean of the group: equal in the middle.
+    assert!((found.x[1] - 1.75).abs() < 1e-4, "{:?}", found.x);
+    assert!(close(&found.group_losses, &[0.90625, 1.28125], 1e-4), "{:?}", found.group_losses);
+    assert!(found.gap.is_some_and(|gap| gap <= 1e-9) && (found.value - 0.78125).abs() < 1e-4);
+    let raw = solve_linear(&problem(), &options, &mut ()).unwrap();
+    assert!(raw.x[1] > 1.76, "{:?}", raw.x);
+    let mean = LinearOptions { mixing: Mixing::Mean, ..options };
+    let less = solve_linear(&problem().minus(&[0.125, 0.5]).unwrap(), &mean, &mut ()).unwrap();
+    assert_eq!(less.value, solve_linear(&problem(), &mean, &mut ()).unwrap().value);
+    let refusal = problem().minus(&[0.0]).expect_err("one number for two groups").to_string();
+    assert!(refusal.contains("[0.0] to subtract from 2 losses"), "{refusal}");
+}

@@ -168,7 +168,12 @@ fn a_counter_example_is_judged_in_exact_arithmetic() {
     graph.push("b", NodeOp::Linear { input: z, map }).unwrap();
     let case = |constant: f64| {
         let row = OutputRow { coefficients: vec![1.0], constant };
-        standoff_nn::verify::PropertyCase { lower: vec![0.0], upper: vec![9.0], unsafe_sets: vec![vec![row]] }
+        standoff_nn::verify::PropertyCase {
+            lower: vec![0.0],
+            upper: vec![9.0],
+            ball: None,
+            unsafe_sets: vec![vec![row]],
+        }
     };
     assert!(violates(&graph, &case(-3.0), &[3.0]));
     assert!(!violates(&graph, &case(-2.999), &[3.0]));

@@ -52,7 +52,7 @@ fn exact_case(seed: u64, counts: &mut Counts) {
     judge(&net, &region, &row, least > 0.0, counts);
 }
 
-/// More inputs: a counter-example is planted at a random point, and bounds may not exclude it.
+/// More inputs: a counter-example is planted at a random point of a box or of an L2 ball, and bounds may not exclude it.
 fn planted_case(seed: u64, counts: &mut Counts) {
     let mut rng = random(seed);
     let n = 2 + seed as usize % 15;
@@ -61,8 +61,13 @@ fn planted_case(seed: u64, counts: &mut Counts) {
     let net = SmallNet::new(&mut rng, &sizes);
     let centre: Vec<f64> = (0..n).map(|_| 2.0 * rng.random::<f64>() - 1.0).collect();
     let radius = 10.0_f64.powf(-2.0 * rng.random::<f64>());
-    let region = InputRegion::linf(&centre, radius, (-9.0, 9.0)).expect("a region");
-    let planted: Vec<f64> = centre.iter().map(|c| c + radius * (2.0 * rng.random::<f64>() - 1.0)).collect();
+    let of_ball = seed % 4 == 3;
+    let make = if of_ball { InputRegion::l2 } else { InputRegion::linf };
+    let region = make(&centre, radius, (-9.0, 9.0)).expect("a region");
+    let change: Vec<f64> = (0..n).map(|_| 2.0 * rng.random::<f64>() - 1.0).collect();
+    // On the sphere, a little inside of it.
+    let size = if of_ball { change.iter().map(|d| d * d).sum::<f64>().sqrt() * (1.0 + 1e-9) } else { 1.0 };
+    let planted: Vec<f64> = centre.iter().zip(&change).map(|(c, d)| c + radius * d / size).collect();
     let mut row = margin(&net, &centre);
     row.constant = -row.value(&net.value(&planted)) - 1e-6;
     judge(&net, &region, &row, false, counts);
@@ -125,4 +130,33 @@ fn no_method_proves_a_property_that_is_violated() {
 #[ignore = "12,000 networks take minutes"]
 fn no_method_proves_a_property_that_is_violated_in_12000_networks() {
     check(&campaign(4000));
+}
+
+#[test]
+fn a_time_limit_never_contradicts_the_truth() {
+    let (mut decided, mut open) = (0, 0);
+    for seed in 0..150 {
+        let mut rng = random(5_000_000 + seed);
+        let net = SmallNet::new(&mut rng, &[1, 12, 12, 2]);
+        let centre = 2.0 * rng.random::<f64>() - 1.0;
+        let region = InputRegion::new(vec![centre - 0.5], vec![centre + 0.5]).expect("a region");
+        let mut row = margin(&net, &[centre]);
+        row.constant = -net.minimum(region.lower[0], region.upper[0], &row) + if seed % 2 == 0 { -1e-3 } else { 1e-3 };
+        for micros in [0, 50, 200, 1000, 5000] {
+            // Every other network is split along its ReLUs.
+            let few_inputs = if seed % 4 < 2 { 12 } else { 0 };
+            let time = Some(std::time::Duration::from_micros(micros));
+            let settings = VerifySettings { time, few_inputs, ..VerifySettings::default() };
+            let found = verify(&net.graph, &property(&region, &row), &settings, &false.into()).expect("an answer");
+            match found.answer {
+                Answer::Proven => assert!(seed % 2 == 1, "seed {seed}: proven within {micros} us, but violated"),
+                Answer::Falsified { .. } => {
+                    assert!(seed % 2 == 0, "seed {seed}: falsified within {micros} us, but it holds");
+                }
+                Answer::Unknown => assert!(!(found.bound > 0.0), "seed {seed}: unknown with a positive bound"),
+            }
+            if found.answer == Answer::Unknown { open += 1 } else { decided += 1 }
+        }
+    }
+    assert!(decided > 75 && open > 75, "{decided} decided, {open} open: the limits are of no use as a test");
 }

@@ -14,6 +14,7 @@ fn answer(model: &OnnxModel, ends: &[[f64; 2]], sign: f64, constant: f64) -> Ans
     let case = PropertyCase {
         lower: ends.iter().map(|e| e[0]).collect(),
         upper: ends.iter().map(|e| e[1]).collect(),
+        ball: None,
         unsafe_sets: vec![vec![OutputRow { coefficients, constant }]],
     };
     let settings = VerifySettings { branches: 200, ..VerifySettings::default() };

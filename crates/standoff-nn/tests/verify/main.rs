@@ -5,5 +5,6 @@ mod campaign;
 mod claims;
 mod exports;
 mod files;
+mod folding;
 mod networks;
 mod oddities;

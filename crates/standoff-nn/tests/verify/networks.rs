@@ -78,5 +78,7 @@ impl SmallNet {
 /// A property with one unsafe condition.
 pub(crate) fn property(region: &InputRegion, row: &OutputRow) -> Property {
     let (lower, upper) = (region.lower.clone(), region.upper.clone());
-    Property { cases: vec![PropertyCase { lower, upper, unsafe_sets: vec![vec![row.clone()]] }] }
+    Property {
+        cases: vec![PropertyCase { lower, upper, ball: region.ball.clone(), unsafe_sets: vec![vec![row.clone()]] }],
+    }
 }

@@ -93,6 +93,7 @@ fn unsafe_sets_without_conditions_and_boxes_without_width_are_never_proven() {
         let case = |set: Vec<OutputRow>| PropertyCase {
             lower: bounds.0.clone(),
             upper: bounds.1.clone(),
+            ball: None,
             unsafe_sets: vec![set],
         };
         let settings = VerifySettings { attack: false, branches: 1_000, ..VerifySettings::default() };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use standoff_train::fair::accuracy::Accuracy;
+use standoff_train::fair::accuracy::{Accuracy, GroupAccuracy};
 use standoff_train::fair::evaluation::Evaluation;
 
 use crate::number::count;
@@ -11,8 +11,9 @@ use crate::table::{Cell, Table};
 
 /// For the terminal.
 pub fn render(evaluation: &Evaluation, width: usize) -> String {
-    let Accuracy { groups, all } = &evaluation.accuracy;
-    let worst = evaluation.accuracy.worst().filter(|_| groups.len() > 1);
+    let Accuracy { groups, all, least } = &evaluation.accuracy;
+    let is_small = |group: &GroupAccuracy| group.total < *least;
+    let worst = evaluation.accuracy.worst().filter(|_| groups.iter().filter(|group| !is_small(group)).count() > 1);
     let mut table = Table::new("", "group", ["correct", "of", "accuracy", "95%"]);
     for group in groups.iter().chain([all]) {
         let [lower, upper] = group.interval();
@@ -21,9 +22,13 @@ pub fn render(evaluation: &Evaluation, width: usize) -> String {
         let accuracy = Cell::from(group.percent()).styled(low, WARN);
         let range = format!("{:.2} to {:.2}", 100.0 * lower, 100.0 * upper);
         let counts = [group.correct, group.total].map(|n| Cell::from(count(n as u64)));
-        table.row(group.name.clone(), counts.into_iter().chain([accuracy, Cell::from(range)]));
+        let mark = if is_small(group) { " *" } else { "" };
+        table.row(format!("{}{mark}", group.name), counts.into_iter().chain([accuracy, Cell::from(range)]));
     }
     let mut out = table.terminal(width);
+    if groups.iter().any(is_small) {
+        let _ = writeln!(out, "\n* fewer than {least} samples: decides neither the worst group nor the differences");
+    }
     if let Some(worst) = worst {
         let _ = writeln!(out, "\nworst group: {}, {}", worst.name, worst.percent());
     }

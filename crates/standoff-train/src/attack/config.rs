@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
 use standoff_nn::Shape;
 use standoff_nn::attack::{Grid, Norm, Protocol, Request};
 
-use super::images::Split;
+use super::images::{Images, Split};
+use super::network::Network;
 use super::tight::ProofMethod;
+use crate::data::class::Class;
 use crate::error::{Result, refuse};
 use crate::named::{Named as _, named};
+use crate::training::manifest::{DataRecord, Manifest};
 
 /// The protocol of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +61,7 @@ pub struct AttackConfig {
     /// The part of the dataset.
     pub split: Split,
     /// Only images of these classes.
-    pub classes: Option<Vec<u8>>,
+    pub classes: Option<Vec<Class>>,
     /// Only this number of images.
     pub limit: Option<u64>,
     /// The largest changes, of pixels from 0 to 1.
@@ -117,9 +121,19 @@ impl AttackConfig {
         Ok(all)
     }
 
-    /// The name of the rules.
-    pub fn protocol_name(&self) -> &'static str {
-        self.rules.name()
+    /// The manifest of the evaluation of a network on images. The number of threads decides nothing, and digests replace the paths.
+    pub fn manifest(&self, network: &Network, images: &Images) -> Result<Manifest> {
+        let mut data = DataRecord::new(&self.data);
+        data.parts.insert("model".to_owned(), network.sha256.clone());
+        data.add_floats("images", &images.pixels);
+        data.add_bytes("labels", &images.labels.iter().flat_map(|label| label.to_le_bytes()).collect::<Vec<u8>>());
+        let (norm, grid) = (self.norm.map(Norm::name), self.grid.map(Grid::name));
+        let settings = json!({
+            "network": self.network, "split": self.split.name(), "classes": self.classes, "limit": self.limit, "eps": self.eps,
+            "protocol": self.rules.name(), "attacks": self.attacks, "norm": norm, "grid": grid, "chain": self.chain,
+            "bounds": self.bounds.name(), "seed": self.seed,
+        });
+        Manifest::new("attack", data, &settings)
     }
 }
 

@@ -4,6 +4,7 @@ use standoff_nn::data::ImageSet;
 use standoff_nn::{Model, Shape};
 
 use super::network::Network;
+use crate::data::class::Class;
 use crate::data::find::{Found, find_images, find_test_images};
 use crate::data::known::MNIST;
 use crate::data::places::SearchFolders;
@@ -24,16 +25,6 @@ pub enum Split {
 named! { Split:
     Test, "test", "The test images";
     Train, "train", "The training images";
-}
-
-impl Split {
-    /// An adjective for messages.
-    fn adjective(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Train => "training",
-        }
-    }
 }
 
 /// Images of a dataset with the labels of the dataset.
@@ -84,15 +75,16 @@ impl Part {
     }
 
     /// The first `limit` images of the given classes, or of all that the network knows.
-    pub fn choose(&self, network: &Network, classes: Option<&[u8]>, limit: Option<u64>) -> Result<Images> {
+    pub fn choose(&self, network: &Network, classes: Option<&[Class]>, limit: Option<u64>) -> Result<Images> {
         let Self { found, split, set } = self;
-        if let Some(classes) = classes {
+        let classes = classes.map(|classes| found.numbers(classes)).transpose()?;
+        if let Some(classes) = &classes {
             // Refuses classes that are not there, or twice.
             set.select(classes)?;
         }
         let output = outputs(network, found, set);
         let mut notes = Vec::new();
-        let asked = |i: &usize| classes.is_none_or(|classes| classes.contains(&set.labels[*i]));
+        let asked = |i: &usize| classes.as_ref().is_none_or(|classes| classes.contains(&set.labels[*i]));
         let mut places: Vec<usize> = (0..set.len()).filter(asked).collect();
         let all = places.len();
         places.retain(|i| output[usize::from(set.labels[*i])].is_some());
@@ -109,7 +101,7 @@ impl Part {
         }
         check_labels(&network.model, set, &places, &output)?;
         let dataset = found.known.map_or_else(|| files::name(&found.folder), |(known, _)| known.name.to_owned());
-        let (n, which) = (places.len() as u64, split.adjective());
+        let (n, which) = (places.len() as u64, if *split == Split::Test { "test" } else { "training" });
         Ok(Images {
             pixels: places.iter().flat_map(|i| set.image(*i)).map(|k| f32::from(*k) / 255.0).collect(),
             labels: places.iter().filter_map(|i| output[usize::from(set.labels[*i])]).collect(),

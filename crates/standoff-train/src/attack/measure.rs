@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use standoff_nn::attack::{
-    Ensemble, Evaluator, Found, Judge, LabelledImages, MaskingSigns, PartOfSet, Progress, Protocol, Run, ensemble,
-    masking_signs,
+    Ball, Ensemble, Evaluator, Found, Judge, LabelledImages, MaskingSigns, PartOfSet, Progress, Protocol, Run,
+    ensemble, masking_signs,
 };
 use standoff_nn::certify::{Certified, certify};
 use standoff_nn::engine::communicator;
-use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Region, Samples};
+use standoff_nn::{Ask, Batch, Engine, Loss, Outcome, Samples};
 
 use super::images::Images;
 use super::report::{Block, ImageOutcome, Proven, Row};
@@ -125,7 +125,7 @@ impl AttackEvaluation<'_> {
     pub fn attack(&self, number: usize, protocol: &Protocol) -> Result<AttackedSet> {
         (self.observer)(AttackEvent::Begin(number));
         let ahead = protocol.judge == Judge::Worst && protocol.ball.region().is_some();
-        let mut proof = if ahead { self.prove(protocol.ball.eps)? } else { None };
+        let mut proof = if ahead { self.prove(&protocol.ball)? } else { None };
         let spared = proof.as_ref().map(|(each, _)| each.certified.clone());
         (self.observer)(AttackEvent::Attacks);
         let clock = RefCell::new(Clock { last: Instant::now(), seconds: vec![0.0; protocol.attacks.len()] });
@@ -141,11 +141,11 @@ impl AttackEvaluation<'_> {
         let result = ensemble(self.network, self.victims(), protocol, &run)?;
         let asked = || all(ended.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed));
         if proof.is_none() && self.engine.is_some() && !asked() {
-            proof = self.prove(protocol.ball.eps)?;
+            proof = self.prove(&protocol.ball)?;
             ended.fetch_or(proof.is_none(), Ordering::Relaxed);
         }
         if let Some(proof) = proof.as_mut().filter(|_| self.bounds != ProofMethod::Interval && !asked()) {
-            self.tighten(protocol.ball.eps, &result, proof)?;
+            self.tighten(&protocol.ball, &result, proof)?;
         }
         let mut signs = None;
         if !asked() {
@@ -224,10 +224,10 @@ impl AttackEvaluation<'_> {
 
     /// Interval bounds over the box of radius eps, which holds the ball of every norm here; `None` after Ctrl-C or the deadline, and for
     /// functions.
-    pub fn prove(&self, eps: f64) -> Result<Option<(Certified, f64)>> {
+    pub fn prove(&self, ball: &Ball) -> Result<Option<(Certified, f64)>> {
         let (begun, Some(engine)) = (Instant::now(), self.engine) else { return Ok(None) };
         let Images { pixels, labels, .. } = self.images;
-        let (width, region) = (self.network.input().size(), Region::image_within(eps));
+        let (width, region) = (self.network.input().size(), ball.box_around());
         let mut all = Certified::default();
         for (pixels, some) in pixels.chunks(TOGETHER * width).zip(labels.chunks(TOGETHER)) {
             if self.late() {
@@ -242,7 +242,7 @@ impl AttackEvaluation<'_> {
     }
 
     /// Tighter bounds of the images that are open: not proven and not broken.
-    fn tighten(&self, eps: f64, result: &Ensemble, (each, seconds): &mut (Certified, f64)) -> Result<()> {
+    fn tighten(&self, ball: &Ball, result: &Ensemble, (each, seconds): &mut (Certified, f64)) -> Result<()> {
         let (begun, Some(engine)) = (Instant::now(), self.engine) else { return Ok(()) };
         let open: Vec<usize> = (0..each.certified.len()).filter(|&i| result.stands(i) && !each.certified[i]).collect();
         let (total, mut done) = (open.len(), 0);
@@ -252,7 +252,7 @@ impl AttackEvaluation<'_> {
             }
             (self.observer)(AttackEvent::Proof { done, of: total });
             let time = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let found = tight::prove(engine, (self.images, some), (self.bounds, eps), (self.stop, time))?;
+            let found = tight::prove(engine, (self.images, some), (self.bounds, ball), (self.stop, time))?;
             some.iter().zip(found).for_each(|(&i, found)| each.certified[i] |= found);
             done += some.len();
         }

@@ -7,6 +7,7 @@ use super::config::AttackConfig;
 use super::proof_file::ProofFile;
 use crate::document;
 use crate::fair::accuracy::Accuracy;
+use crate::named::Named as _;
 
 /// The name of `broken` in version 0.1.
 const OLD_BROKEN: &str = "fallen";
@@ -112,7 +113,7 @@ impl Report {
         Self {
             model: config.model.display().to_string(),
             images: images.to_owned(),
-            protocol: config.protocol_name(),
+            protocol: config.rules.name(),
             norm: first.ball.norm.name(),
             grid: first.ball.grid.name(),
             chained: config.chain,

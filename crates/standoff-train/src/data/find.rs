@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use standoff::error::nearest;
 use standoff_nn::data::{CIFAR_FILES, IDX_FILES, ImageData, ImageFiles, sha256};
 
+use super::class::Class;
 use super::known::{Edition, KNOWN, Known};
 use super::places::SearchFolders;
 use super::tables::{KnownTable, TABLES};
@@ -241,8 +242,17 @@ impl Found {
         })
     }
 
+    /// The labels of classes in the files.
+    pub fn numbers(&self, classes: &[Class]) -> Result<Vec<u8>> {
+        let number = |class: &Class| match class {
+            Class::Number(number) => Ok(*number),
+            Class::Name(name) => self.class_named(name),
+        };
+        classes.iter().map(number).collect()
+    }
+
     /// The class of a name, in upper or lower case; the part before a slash is enough (`T-shirt`).
-    pub fn class_named(&self, name: &str) -> Result<u8> {
+    fn class_named(&self, name: &str) -> Result<u8> {
         let classes: Vec<(u8, &str)> = match self.known {
             Some((known, _)) => (0..).zip(known.classes).collect(),
             None => self.files.named_classes(),

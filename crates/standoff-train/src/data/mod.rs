@@ -1,5 +1,6 @@
 //! Where data comes from: the datasets that have a name, the places where they are looked for, and how they get there.
 
+pub mod class;
 #[cfg(feature = "fetch")]
 pub mod fetch;
 #[cfg(feature = "fetch")]

@@ -8,10 +8,11 @@ use standoff_nn::data::{Sheet, SheetOptions, TRUSTED_ROWS, TableData, TableOptio
 use crate::error::{Result, error, refuse};
 
 /// The rule by which runs get their training and test rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Splits {
     /// One split for all runs. The rule of experiments that name none, as those of version 0.2.
+    #[default]
     One,
     /// Every seed draws its own split.
     Seed,
@@ -37,10 +38,10 @@ pub struct Columns {
     /// The columns whose values make the groups, with bands as in `age:4` and `age:25..65`; empty for the label.
     pub group: Vec<String>,
     /// Every group is divided by label.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub by_label: bool,
     /// The groups of the columns are side by side, so that they overlap.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub overlap: bool,
     /// The columns to learn from; empty for all but the label.
     pub features: Vec<String>,
@@ -49,21 +50,21 @@ pub struct Columns {
     /// The share of rows in the test part.
     pub test_split: f64,
     /// The rule for the splits of the runs.
-    #[serde(default = "one_split", skip_serializing_if = "is_one")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub splits: Splits,
     /// The seed of the split, or of the first partition into folds; nothing for the first seed of the runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split_seed: Option<u64>,
     /// The number of folds.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub folds: usize,
     /// Groups with fewer test rows decide neither the worst group nor parity; experiments that name no number have 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub min_group: usize,
     /// The first row holds values.
     pub no_header: bool,
     /// Number of lines before the table.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub skip_lines: usize,
 }
 
@@ -155,23 +156,4 @@ impl Columns {
         };
         Ok(TableData::new(sheet, &options)?)
     }
-}
-
-fn is_false(value: &bool) -> bool {
-    !*value
-}
-
-/// For serde, which passes a reference: descriptions of version 0.2 stay as they were.
-fn is_one(splits: &Splits) -> bool {
-    *splits == Splits::One
-}
-
-/// The rule of experiments that name none.
-fn one_split() -> Splits {
-    Splits::One
-}
-
-/// For serde, which passes a reference: files of experiments without such lines stay as they were.
-fn is_zero(n: &usize) -> bool {
-    *n == 0
 }

@@ -1,7 +1,7 @@
 //! Accuracy in every group, in the worst one, and of all samples.
 
 use serde_json::{Value, json};
-use standoff_nn::data::Groups;
+use standoff_nn::data::{Groups, TRUSTED_ROWS};
 
 use super::intervals::wilson;
 
@@ -23,6 +23,8 @@ pub struct Accuracy {
     pub groups: Vec<GroupAccuracy>,
     /// All samples.
     pub all: GroupAccuracy,
+    /// Groups with fewer samples than this do not decide which group is the worst.
+    pub least: usize,
 }
 
 impl GroupAccuracy {
@@ -66,10 +68,10 @@ impl Accuracy {
             }
         }
         judged.retain(|group| group.total > 0);
-        Self { groups: judged, all }
+        Self { groups: judged, all, least: 0 }
     }
 
-    /// Counts samples in groups that may overlap, or leave samples out.
+    /// Counts samples in groups that may overlap, or leave samples out. Groups too small to trust decide nothing, unless all are.
     pub fn in_groups(right: &[bool], groups: &Groups, names: &[String]) -> Self {
         let count = |name: &str, rows: &mut dyn Iterator<Item = usize>| {
             let mut score = GroupAccuracy::none(name);
@@ -82,12 +84,14 @@ impl Accuracy {
         let one = |g: usize| count(&names[g], &mut groups.rows(g).iter().map(|row| *row as usize));
         let mut judged: Vec<GroupAccuracy> = (0..groups.len().min(names.len())).map(one).collect();
         judged.retain(|group| group.total > 0);
-        Self { groups: judged, all: count("all", &mut (0..right.len())) }
+        let least = if judged.iter().any(|group| group.total >= TRUSTED_ROWS) { TRUSTED_ROWS } else { 0 };
+        Self { groups: judged, all: count("all", &mut (0..right.len())), least }
     }
 
-    /// The group with the smallest accuracy.
+    /// The group with the smallest accuracy, among those that are large enough to decide.
     pub fn worst(&self) -> Option<&GroupAccuracy> {
-        self.groups.iter().min_by(|a, b| a.accuracy().total_cmp(&b.accuracy()))
+        let large = self.groups.iter().filter(|group| group.total >= self.least);
+        large.min_by(|a, b| a.accuracy().total_cmp(&b.accuracy()))
     }
 
     /// As an object.

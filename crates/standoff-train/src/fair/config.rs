@@ -7,10 +7,10 @@ use standoff::outer::Recipe;
 use standoff_nn::data::Batching;
 use standoff_nn::fair::{FairMethod, MethodParameters};
 
-use super::class::Class;
 use super::lambda::{CANDIDATES, Lambda};
 use super::results::PaperRow;
 use super::task::FairTask;
+use crate::data::class::Class;
 pub use crate::data::table::Columns;
 use crate::error::{Result, refuse};
 use crate::experiments::FAIR_QUICK;
@@ -61,10 +61,11 @@ named! { Inner:
 }
 
 /// The quantity that the min-max methods make equal between groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Equalise {
     /// The mean loss
+    #[default]
     Loss,
     /// The loss less the best loss of the group alone
     Excess,
@@ -118,10 +119,10 @@ pub struct FairConfig {
     /// Outputs of a preset; 0 for one per class.
     pub outputs: usize,
     /// Labels keep the numbers of the classes: of ten outputs, the published code trains 0, 4 and 6.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub keep_labels: bool,
     /// Groups are the parts of a batch in the order of the published data, which mix the classes where a batch is not 200 of each.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub mixed: bool,
     /// The scale of pixels.
     pub scale: Scale,
@@ -137,7 +138,7 @@ pub struct FairConfig {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
     /// The quantity that the min-max methods make equal.
-    #[serde(skip_serializing_if = "is_loss")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub equalise: Equalise,
     /// The maximisation over the group weights in `minmax-reg`.
     pub inner: Inner,
@@ -152,7 +153,7 @@ pub struct FairConfig {
     /// The momentum of `sgd`.
     pub momentum: f64,
     /// The modulus of an L2 penalty on all parameters, for `adam` and `sgd`. Losses and certificates are without it.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub weight_decay: f64,
     /// Stages: a number of steps and their learning rate. With full batches a step is an epoch.
     pub schedule: Vec<(u64, f64)>,
@@ -216,19 +217,6 @@ impl Default for FairConfig {
     }
 }
 
-/// For serde, which passes a reference: files without the setting stay as they were.
-fn is_loss(equalise: &Equalise) -> bool {
-    *equalise == Equalise::Loss
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 impl Description for FairConfig {
     type Output = FairTask;
     const KIND: FolderKind = folder::FAIR;
@@ -258,6 +246,19 @@ impl FairConfig {
     /// The default experiment of `standoff fair`.
     pub fn quick() -> Result<Self> {
         Self::parse(FAIR_QUICK.text, &FAIR_QUICK.path())
+    }
+
+    /// The default experiment of `standoff fair` on a table, and the defaults of Python's `FairClassifier`. Name its data.
+    pub fn table() -> Self {
+        Self {
+            model: "logistic".into(),
+            // `reweight`, the plain model with balanced groups, is the usual remedy to compare with.
+            methods: vec![FairMethod::Normal, FairMethod::Reweight, FairMethod::Minmax, FairMethod::MinmaxReg],
+            batch: 0,
+            biases: "zero".into(),
+            schedule: vec![(600, 0.03), (200, 0.003)],
+            ..Self::default()
+        }
     }
 
     /// Refuses settings that cannot be run.

@@ -30,17 +30,15 @@ impl Evaluation {
         let accuracy = Accuracy::in_groups(&right, groups, group_names);
         let judged = &accuracy.groups;
         let mut notes = Vec::new();
-        let few: Vec<String> = judged
-            .iter()
-            .filter(|group| group.total < TRUSTED_ROWS)
-            .map(|group| format!("{} ({})", group.name, group.total))
-            .collect();
+        let few = judged.iter().filter(|group| group.total < TRUSTED_ROWS);
+        let few: Vec<String> = few.map(|group| format!("{} ({})", group.name, group.total)).collect();
         if !few.is_empty() {
             notes.push(format!("groups with fewer than {TRUSTED_ROWS} samples, too few to trust: {}", few.join("; ")));
         }
         let treated = data.apart && groups.samples() == labels.len() && judged.len() > 1;
-        let (said, _) = repeated(groups, predictions);
-        let (labels, of) = repeated(groups, labels);
+        let large = groups.emptied_below(accuracy.least);
+        let (said, _) = repeated(&large, predictions);
+        let (labels, of) = repeated(&large, labels);
         if treated {
             notes.extend(remark(&unjudged(&labels, &of, classes.len()), group_names, classes));
         }

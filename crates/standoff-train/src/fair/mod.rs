@@ -2,7 +2,6 @@
 
 pub mod accuracy;
 pub mod choice;
-pub mod class;
 pub mod comparison;
 pub mod config;
 mod equalise;

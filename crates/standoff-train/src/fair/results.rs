@@ -63,13 +63,13 @@ pub struct RunResult {
     /// The score of all test samples, where groups overlap; otherwise it is the sum over the groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all: Option<GroupScore>,
-    /// The groups with too few test rows to decide the worst group and parity. Absent in runs of version 0.2.
+    /// The groups with too few test rows to decide the worst group and parity. Absent in runs of version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<usize>,
-    /// The split of the table. Absent for other data and in runs of version 0.2.
+    /// The split of the table. Absent for other data and in runs of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitRecord>,
-    /// The outcome of every test row. Absent in runs of version 0.2.
+    /// The outcome of every test row. Absent in runs of version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<RowHits>,
 }

@@ -8,7 +8,6 @@ use standoff_nn::data::{Dataset, ImageSet, Preprocessing, Sheet, TRUSTED_ROWS, T
 use standoff_nn::fair::{FairMethod, GroupGame};
 use standoff_nn::{Biases, Model, Weights};
 
-use super::class::Class;
 use super::config::{Equalise, FairConfig, Scale};
 use super::equalise;
 use super::fairness::{remark, repeated, unjudged};
@@ -102,11 +101,7 @@ impl FairTask {
             let chosen = all.train.classes();
             (all.select(&chosen)?, chosen)
         } else {
-            let number = |class: &Class| match class {
-                Class::Number(number) => Ok(*number),
-                Class::Name(name) => found.class_named(name),
-            };
-            let chosen: Vec<u8> = config.classes.iter().map(number).collect::<Result<_>>()?;
+            let chosen = found.numbers(&config.classes)?;
             (found.load(Some(&chosen))?, chosen)
         };
         if chosen.len() < 2 {

@@ -56,7 +56,7 @@ pub struct RobustConfig {
     /// Train on the first images only; 0 for all.
     pub limit: usize,
     /// Hold out this many of the training images, the last ones; all measurements are on them, none on test images. 0 for none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub validation: usize,
     /// A preset or a model file.
     pub model: String,
@@ -92,17 +92,17 @@ pub struct RobustConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crown: Option<(f64, f64)>,
     /// The slope of `ramp` below 0 and above its caps before eps grows, in `ibp` and `crown-ibp`; it falls to 0 while eps grows.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub slope: f64,
     /// Training images over which the caps of `ramp` are set to the mean activation before the first step; 0 to keep the caps.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub mean_caps: usize,
     /// Epochs before eps grows.
     pub warmup: f64,
     /// Epochs in which eps grows.
     pub ramp: f64,
     /// The eps that it grows from: above 0 where the run continues a training (`init`) whose eps was that.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub ramp_from: f64,
     /// The optimiser.
     pub optimizer: Optimizer,
@@ -166,11 +166,6 @@ impl Default for RobustConfig {
             judge_images: 1000,
         }
     }
-}
-
-/// For serde, which passes a reference: files without the setting stay as they were.
-fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl RobustConfig {

@@ -29,7 +29,7 @@ const NOT_COMPARED: [&str; 4] = ["title", "paper", "data", "init"];
 /// Readers ignore fields that they do not know. Runs written by version 0.1 have no manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The command that made the run: `fair` or `robust`.
+    /// The command that made the run: `fair`, `robust` or `attack`.
     pub kind: String,
     /// The version of standoff. Recorded, not compared.
     pub standoff: String,

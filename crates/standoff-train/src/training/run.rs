@@ -287,7 +287,7 @@ impl<'g, G: Game<Real = f32>, S: Trainable<G>> Run<'g, G, S> {
 
     fn refresh(&mut self, step: u64) -> Result<()> {
         let whole = step == self.pace.steps || (self.pace.epoch > 0 && step.is_multiple_of(self.pace.epoch));
-        // Group losses and attacks use statistics that fall behind the weights, which change fast at first.
+        // Group losses and attacks use statistics that are older than the weights, which change fast at first.
         let between = self.pace.epoch > 0 && (step.is_multiple_of(16) || (step < 16 && step.is_power_of_two()));
         let samples = match (whole, between) {
             (true, _) => POPULATION[0],

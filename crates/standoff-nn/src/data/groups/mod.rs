@@ -126,6 +126,14 @@ impl Groups {
         Self { names: self.names.clone(), ..Self::of_members(&members, samples.len()) }
     }
 
+    /// The same groups, of which those with fewer rows than `least` are empty.
+    #[must_use]
+    pub fn emptied_below(&self, least: usize) -> Self {
+        let kept = |g| if self.rows(g).len() < least { Vec::new() } else { self.rows(g).to_vec() };
+        let members: Vec<Vec<u32>> = (0..self.len()).map(kept).collect();
+        Self { names: self.names.clone(), ..Self::of_members(&members, self.samples) }
+    }
+
     /// The number of groups.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -256,6 +264,16 @@ mod tests {
         assert!(!groups(&[&[0, 2], &[2]], 3).is_partition());
         assert_eq!(groups(&[&[0, 2], &[1]], 3).group_of(), Some(vec![0, 1, 0]));
         assert_eq!(groups(&[&[0, 2], &[2]], 3).group_of(), None);
+    }
+
+    #[test]
+    fn small_groups_are_emptied_and_the_others_keep_their_places() {
+        let groups =
+            Groups::new(&[0, 1, 1, 2, 2], 3).unwrap().named(["a", "b", "c"].map(String::from).to_vec()).unwrap();
+        let large = groups.emptied_below(2);
+        assert_eq!((large.sizes(), large.rows(2), large.samples()), (vec![0, 2, 2], &[3, 4][..], 5));
+        assert_eq!((large.names(), large.is_partition()), (groups.names(), false));
+        assert_eq!(groups.emptied_below(0), groups);
     }
 
     #[test]

@@ -36,18 +36,33 @@ pub(super) fn delimiter(text: &str) -> (u8, usize) {
     (best.1, best.2)
 }
 
+/// The first line that does not have the usual number of words, where blanks seem to part cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RaggedLine {
+    /// The line, from 1.
+    pub(super) line: usize,
+    /// Its number of words.
+    pub(super) words: usize,
+    /// The usual number.
+    pub(super) usual: usize,
+}
+
 /// The text with tabs between its cells if they are parted by blanks: no other delimiter makes two columns, and nearly all rows examined
-/// have the same number of words, at least two. Lines stay where they are.
-pub(super) fn blanks_to_tabs(text: &str) -> Cow<'_, str> {
+/// have the same number of words, at least two. Lines stay where they are. An error if most rows have several words, but not the same
+/// number of them.
+pub(super) fn blanks_to_tabs(text: &str) -> Result<Cow<'_, str>, RaggedLine> {
     if delimiter(text).1 > 1 {
-        return Cow::Borrowed(text);
+        return Ok(Cow::Borrowed(text));
     }
-    let rows = text.lines().filter(|line| !line.trim().is_empty() && !starts_comment(line)).take(SAMPLE);
-    let widths: Vec<usize> = rows.map(|line| words(line).count()).collect();
-    let count = |width: usize| widths.iter().filter(|w| **w == width).count();
-    let usual = widths.iter().copied().max_by_key(|width| (count(*width), *width)).unwrap_or(0);
+    let rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !starts_comment(line));
+    let widths: Vec<(usize, usize)> = rows.take(SAMPLE).map(|(i, line)| (i + 1, words(line).count())).collect();
+    let count = |width: usize| widths.iter().filter(|(_, w)| *w == width).count();
+    let usual = widths.iter().map(|(_, w)| *w).max_by_key(|width| (count(*width), *width)).unwrap_or(0);
     if usual < 2 || (count(usual) as f64) < NEARLY_ALL * widths.len() as f64 {
-        return Cow::Borrowed(text);
+        let odd = widths.iter().find(|(_, w)| *w != usual);
+        let parted = 2 * widths.iter().filter(|(_, w)| *w > 1).count() > widths.len();
+        let ragged = odd.filter(|_| parted).map(|&(line, words)| RaggedLine { line, words, usual });
+        return ragged.map_or(Ok(Cow::Borrowed(text)), Err);
     }
     let mut tabbed = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -59,7 +74,7 @@ pub(super) fn blanks_to_tabs(text: &str) -> Cow<'_, str> {
         });
         tabbed.extend(line.ends_with('\n').then_some('\n'));
     }
-    Cow::Owned(tabbed)
+    Ok(Cow::Owned(tabbed))
 }
 
 /// The words of a line; blanks between quotes do not part them.
@@ -168,11 +183,24 @@ mod tests {
 
     #[test]
     fn blanks_part_cells_where_nothing_else_does() {
-        assert_eq!(blanks_to_tabs("A11 6  x\n  A12 48 y\n\n"), "A11\t6\tx\nA12\t48\ty\n\n");
-        assert_eq!(blanks_to_tabs("\"a b\" 1\r\nc 2\r\n"), "\"a b\"\t1\nc\t2\n");
+        let read = |text| blanks_to_tabs(text).expect("a dialect");
+        assert_eq!(read("A11 6  x\n  A12 48 y\n\n"), "A11\t6\tx\nA12\t48\ty\n\n");
+        assert_eq!(read("\"a b\" 1\r\nc 2\r\n"), "\"a b\"\t1\nc\t2\n");
         for text in ["a,b\n1 2,3 4\n", "single\n1\n", "one two\nthree\n", "", "a\tb c\n1\t2 3\n"] {
-            assert_eq!(blanks_to_tabs(text), text);
+            assert_eq!(read(text), text);
         }
+        // One column whose name has blanks, and one of quoted words.
+        for text in ["hours per week\n40\n38\n", "\"New York\"\n\"San Jose\"\n\"Rio de Janeiro\"\n"] {
+            assert_eq!(read(text), text);
+        }
+    }
+
+    #[test]
+    fn blanks_that_part_lines_into_different_numbers_of_cells_are_refused() {
+        let refused = |text: &str| blanks_to_tabs(text).expect_err(text);
+        assert_eq!(refused("1 2 3\n\n4 5 6\n7 8\n9 8 7\n"), RaggedLine { line: 4, words: 2, usual: 3 });
+        assert_eq!(refused("# a note\n1 2\n3\n4 5 6\n7 8\n"), RaggedLine { line: 3, words: 1, usual: 2 });
+        assert_eq!(refused("a b c d\n1 2 3\ne f\n"), RaggedLine { line: 2, words: 3, usual: 4 });
     }
 
     #[test]

@@ -9,7 +9,8 @@ use standoff::error::nearest;
 
 use super::super::content::{self, Content};
 use super::dialect::{
-    blanks_to_tabs, decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, is_comment, reader, sample, widest,
+    RaggedLine, blanks_to_tabs, decimal_comma, delimiter, ends_in_quotes, has_header, is_blank, is_comment, reader,
+    sample, widest,
 };
 use super::value;
 use crate::Error;
@@ -73,7 +74,7 @@ impl Sheet {
         if widest(text) > MOST_COLUMNS {
             return Err(sheet.bad(format!("has more than {MOST_COLUMNS} columns in line {}", 1 + options.skip_lines)));
         }
-        let text = &*blanks_to_tabs(text);
+        let text = &*blanks_to_tabs(text).map_err(|ragged| sheet.ragged(ragged, options.skip_lines))?;
         let (delimiter, usual) = delimiter(text);
         sheet.comma = decimal_comma(delimiter);
         sheet.text.reserve(text.len());
@@ -236,6 +237,13 @@ impl Sheet {
     /// True if a cell is empty or means "missing".
     pub(super) fn is_missing(&self, row: usize, column: usize) -> bool {
         value::is_missing(self.cell(row, column))
+    }
+
+    /// The error for blanks that part lines into different numbers of cells.
+    fn ragged(&self, ragged: RaggedLine, skipped: usize) -> Error {
+        let RaggedLine { line, words, usual } = ragged;
+        let why = format!("line {} has {words} cells parted by blanks, others have {usual}", line + skipped);
+        self.bad(format!("{why}; give each line as many, or put cells that hold blanks into quotes"))
     }
 
     /// An error about the file.

@@ -1,7 +1,7 @@
 //! The fair game of a linear model: `min over x, max over y in the simplex, of sum y_g F_g(x) + P(x) - lambda/2 |y - centre|^2`.
 //!
-//! `F_g` is the weighted mean loss of group g. The penalty `P` is `mu/2 |w|^2` on the coefficients and a millionth of that on the
-//! intercepts, so that with mu > 0 the game is strongly convex in all of x.
+//! `F_g` is the weighted mean loss of group g, less its offset. The penalty `P` is `mu/2 |w|^2` on the
+//! coefficients and a millionth of that on the intercepts, so that with mu > 0 the game is strongly convex in all of x.
 
 use super::pass::{Passes, padded};
 use super::problem::LinearProblem;
@@ -39,6 +39,8 @@ pub struct LinearGame<'a> {
     moduli: Vec<f64>,
     x: Vec<f64>,
     fixed: Option<Need>,
+    /// Subtracted from the losses; empty for nothing.
+    offsets: Vec<f64>,
     pub(super) losses: Vec<f64>,
     /// `[member][parameter]`, without the penalty.
     pub(super) gradients: Vec<f64>,
@@ -63,6 +65,7 @@ impl<'a> LinearGame<'a> {
         let (size, members) = (problem.parameters(), shares.len());
         let coefficients = problem.loss.outputs() * problem.rows.width();
         let moduli = (0..size).map(|j| if j < coefficients { mu } else { mu * INTERCEPT_PENALTY }).collect();
+        let offsets = if let Mixing::Worst { .. } = mixing { problem.offsets.clone() } else { Vec::new() };
         Ok(Self {
             problem,
             passes: RefCell::new(Passes::new(problem, threads)?),
@@ -70,6 +73,7 @@ impl<'a> LinearGame<'a> {
             moduli,
             x: vec![0.0; size],
             fixed: None,
+            offsets,
             losses: vec![0.0; members],
             gradients: vec![0.0; members * size],
             penalty: 0.0,
@@ -220,7 +224,8 @@ impl Game for LinearGame<'_> {
         let mut passes = self.passes.borrow_mut();
         let (losses, sums) = passes.run(self.problem, x, self.problem.loss.of_row(), gradients);
         for (member, share) in self.shares.iter().enumerate() {
-            self.losses[member] = share.iter().zip(losses).map(|(s, l)| s * l).sum();
+            let mean: f64 = share.iter().zip(losses).map(|(s, l)| s * l).sum();
+            self.losses[member] = mean - self.offsets.get(member).unwrap_or(&0.0);
             if !gradients {
                 continue;
             }

@@ -84,6 +84,8 @@ pub struct LinearProblem<'a> {
     pub(super) intercept: bool,
     /// Factors of the losses by class; empty for 1.
     pub(super) costs: Vec<f64>,
+    /// Subtracted from the losses of the groups; empty for nothing.
+    pub(super) offsets: Vec<f64>,
 }
 
 impl<'a> LinearProblem<'a> {
@@ -106,7 +108,8 @@ impl<'a> LinearProblem<'a> {
         }
         loss.check(targets)?;
         let cells = Cells::new(members, rows.len(), |_| 1.0)?;
-        Self { rows, targets, weights: None, cells, loss, intercept: true, costs: Vec::new() }.checked()
+        Self { rows, targets, weights: None, cells, loss, intercept: true, costs: Vec::new(), offsets: Vec::new() }
+            .checked()
     }
 
     /// Weights of the rows, instead of 1 each.
@@ -132,6 +135,17 @@ impl<'a> LinearProblem<'a> {
             return Err(Error::Mismatch(format!("costs {costs:?}: want {classes} numbers of at least 0")));
         }
         self.costs = costs.to_vec();
+        Ok(self)
+    }
+
+    /// Subtracts a number from the mean loss of each group among which y chooses; none for nothing. With the best loss that each group
+    /// can have alone, y weighs the groups by their regret.
+    pub fn minus(mut self, offsets: &[f64]) -> Result<Self, Error> {
+        if !(offsets.is_empty() || offsets.len() == self.groups()) || offsets.iter().any(|o| !o.is_finite()) {
+            let groups = self.groups();
+            return Err(Error::Mismatch(format!("got the numbers {offsets:?} to subtract from {groups} losses")));
+        }
+        self.offsets = offsets.to_vec();
         Ok(self)
     }
 

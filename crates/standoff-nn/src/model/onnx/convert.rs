@@ -7,7 +7,9 @@ use super::recover::WindowLayers;
 use super::tensor::{ConstTensor, TensorNumbers, entries, transposed_places};
 use super::{elementwise, shapes, windows};
 use crate::Error;
-use crate::verify::{ActivationKind, LARGEST, LARGEST_FACTOR, LinearMap, MOST_VALUES, NodeOp, OpGraph, SoftmaxKind};
+use crate::verify::{
+    ActivationKind, LARGEST, LARGEST_FACTOR, LinearMap, MOST_VALUES, NodeOp, OpGraph, OpNode, SoftmaxKind,
+};
 
 /// A named value while reading.
 #[derive(Debug, Clone)]
@@ -35,12 +37,23 @@ pub(super) struct Reading<'a> {
 
 /// The graph, and its layers with windows.
 pub(super) fn read(model: &OnnxModel) -> Result<(OpGraph, WindowLayers), Error> {
+    read_with(model, |_, _, _| {})
+}
+
+/// The same; after each operator, `seen` gets it with its dimensions, unless it is a constant, and the operations that it added.
+pub(super) fn read_with<'a>(
+    model: &'a OnnxModel,
+    mut seen: impl FnMut(&'a OnnxNode, Option<&[usize]>, &[OpNode]),
+) -> Result<(OpGraph, WindowLayers), Error> {
     let mut reading = begin(model).map_err(Error::Onnx)?;
     for (i, node) in model.nodes.iter().enumerate() {
+        let before = reading.graph.nodes().len();
         let value = reading.operator(node, i + 1 == model.nodes.len());
         let value = value.map_err(|why| Error::Onnx(format!("{}: {why}", node.title())))?;
         let name = node.outputs.first().ok_or_else(|| Error::Onnx(format!("{} has no output", node.title())))?;
         reading.share(node, &value);
+        let dims = if let Value::Node { dims, .. } = &value { Some(&dims[..]) } else { None };
+        seen(node, dims, &reading.graph.nodes()[before..]);
         if reading.values.insert(name, value).is_some() {
             return Err(Error::Onnx(format!("{}: the name `{name}` is given twice", node.title())));
         }

@@ -1,5 +1,7 @@
 //! A built-in model as an ONNX graph.
 
+mod fold;
+
 use super::proto::{OnnxAttribute, OnnxModel, OnnxNode, OnnxValue};
 use super::tensor::{ConstTensor, TensorNumbers};
 use crate::model::PoolKind;

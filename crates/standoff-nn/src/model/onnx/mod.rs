@@ -6,12 +6,14 @@ mod layers;
 mod proto;
 mod recover;
 mod shapes;
+mod summary;
 mod tensor;
 mod windows;
 mod wire;
 mod write;
 
 pub use proto::{OnnxAttribute, OnnxModel, OnnxNode, OnnxValue};
+pub use summary::OperatorSummary;
 pub(crate) use tensor::entries;
 pub use tensor::{ConstTensor, TensorNumbers};
 

@@ -173,7 +173,7 @@ impl File<'_> {
     fn read(mut self, model: Model) -> Result<Weights, Error> {
         let mut parameters = vec![0.0; model.size()];
         for (view, name) in model.views().iter().zip(names::assign(&model, &self.tensors)?) {
-            let tensor = &self.tensors[&name];
+            let Some(tensor) = self.tensors.get(&name) else { continue };
             let values = &mut parameters[view.range.clone()];
             format::decode(&name, tensor, values)?;
             refuse_non_finite(&name, &view.shape, values)?;

@@ -104,6 +104,85 @@ fn a_logistic_model_is_not_taken_for_its_prefix() {
     assert_eq!(read.parameters, w.parameters);
 }
 
+/// A network with batch normalisation behind a convolution and behind a dense layer.
+fn normalised() -> Model {
+    let text = "input = [1, 6, 6]\nlayers = [\"conv(3, 2)\", \"batchnorm\", \"relu\", \"flatten\", \"dense(3)\", \"batchnorm\", \"relu\", \
+                \"dense(2)\"]";
+    Model::from_toml(text).unwrap()
+}
+
+/// Parameters that all differ: a fresh batch normalisation has equal ones.
+fn distinct(model: &Model) -> Weights {
+    let parameters = (0..model.size()).map(|i| i as f32 - 7.5).collect();
+    Weights { model: model.clone(), parameters, metadata: Metadata::new() }
+}
+
+/// The names of `nn.Sequential` for [`normalised`]; the last number sorts before the others as text.
+fn sequential(name: &str) -> String {
+    name.replace("conv1", "0").replace("bn1", "1").replace("fc1", "4").replace("bn2", "5").replace("fc2", "10")
+}
+
+/// A file of tensors and PyTorch's counts of batches, which are integers.
+fn with_counts(tensors: &[Loose], counts: &[&str]) -> Vec<u8> {
+    let seven = 7_i64.to_le_bytes();
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|t| t.2.iter().flat_map(|v| v.to_le_bytes()).collect()).collect();
+    let all = tensors.iter().zip(&bytes);
+    let mut views: Vec<(String, TensorView<'_>)> =
+        all.map(|(t, b)| (t.0.clone(), TensorView::new(Dtype::F32, t.1.clone(), b).unwrap())).collect();
+    let count = || TensorView::new(Dtype::I64, vec![], &seven).unwrap();
+    views.extend(counts.iter().map(|name| (format!("{name}.num_batches_tracked"), count())));
+    safetensors::serialize(views, None).unwrap()
+}
+
+#[test]
+fn state_dicts_of_pytorch_with_batch_normalisation_are_read() {
+    let w = distinct(&normalised());
+    let numbers = |name: &str| sequential(name);
+    let halves = |name: &str| {
+        let name = name.replace("conv1", "features.0").replace("bn1", "features.1");
+        name.replace("fc1", "classifier.0").replace("bn2", "classifier.1").replace("fc2", "classifier.3")
+    };
+    let prefixed = |name: &str| format!("module.net.{}", sequential(name));
+    let names: [&dyn Fn(&str) -> String; 4] = [&str::to_owned, &numbers, &halves, &prefixed];
+    for name in names {
+        let renamed: Vec<Loose> = tensors(&w).into_iter().map(|(n, shape, values)| (name(&n), shape, values)).collect();
+        let counts = [name("bn1"), name("bn2")];
+        for counts in [vec![], counts.iter().map(String::as_str).collect()] {
+            let read = Weights::from_bytes_for(&w.model, &with_counts(&renamed, &counts)).unwrap();
+            assert_eq!(bits(&read.parameters), bits(&w.parameters), "{counts:?}");
+        }
+    }
+    // A count alone does not make a network one with batch normalisation, and statistics are not ignored.
+    let plain = weights(&small());
+    assert!(Weights::from_bytes_for(&plain.model, &with_counts(&tensors(&plain), &["bn1"])).is_ok());
+    let mean = [tensors(&plain), vec![("bn1.running_mean".into(), vec![2], vec![0.0; 2])]].concat();
+    assert!(refused(&plain.model, &file(&mean)).contains("bn1.running_mean [2] is unknown"));
+}
+
+#[test]
+fn only_layers_before_batch_normalisation_may_have_no_bias() {
+    let w = distinct(&normalised());
+    let without = |bias: &str, name: &dyn Fn(&str) -> String| {
+        let kept = tensors(&w).into_iter().filter(|t| t.0 != bias);
+        with_counts(&kept.map(|(n, shape, values)| (name(&n), shape, values)).collect::<Vec<_>>(), &[&name("bn1")])
+    };
+    for name in [&str::to_owned as &dyn Fn(&str) -> String, &sequential] {
+        for (bias, layer) in [("conv1.bias", 0), ("fc1.bias", 4)] {
+            let read = Weights::from_bytes_for(&w.model, &without(bias, name)).unwrap().parameters;
+            let range = w.model.parameter(layer, "bias").unwrap().range.clone();
+            assert!(
+                read[range.clone()].iter().all(|b| *b == 0.0) && w.parameters[range.clone()].iter().any(|b| *b != 0.0)
+            );
+            let same = |i: &usize| range.contains(i) || read[*i].to_bits() == w.parameters[*i].to_bits();
+            assert!((0..read.len()).all(|i| same(&i)));
+        }
+        let missing = format!("{} is missing", name("fc2.bias"));
+        assert!(refused(&w.model, &without("fc2.bias", name)).contains(&missing));
+        let statistics = format!("{} is missing", name("bn1.running_var"));
+        assert!(refused(&w.model, &without("bn1.running_var", name)).contains(&statistics));
+    }
+}
+
 #[test]
 fn a_wrong_tensor_is_named_with_both_shapes() {
     let w = weights(&small());

@@ -58,8 +58,8 @@ impl NumberOrText for Class {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::FairConfig;
     use super::*;
+    use crate::fair::config::FairConfig;
     use crate::training::Description as _;
 
     #[test]
