@@ -213,7 +213,7 @@ fn weight_decay_raises_the_training_loss_and_is_kept_in_the_configuration() {
 }
 
 /// The runs of `results.json`, by method.
-fn by_method(results: &serde_json::Value) -> impl Fn(&str) -> serde_json::Value {
+fn by_method(results: &serde_json::Value) -> impl Fn(&str) -> serde_json::Value + use<> {
     let runs = results["runs"].as_array().expect("runs").clone();
     move |method| runs.iter().find(|run| run["method"] == method).expect("a run of the method").clone()
 }
