@@ -9,7 +9,7 @@ use standoff_train::training::record::{largest, rows};
 use standoff_train::training::run::CURVE;
 
 /// The largest group loss of every epoch, one line per method, of the first seed. Nothing if a run left no losses behind, as those
-/// of shorter than an epoch do.
+/// of shorter than an epoch do, or if no run has two epochs, as solved ones.
 pub fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
     let seed = specs.first()?.seed;
     let mut chart = Chart::new(title, Axis::linear("epoch"), Axis::log("largest group loss"));
@@ -24,7 +24,7 @@ pub fn svg(out: &Path, specs: &[Spec], title: &str) -> Option<String> {
         };
         chart.lines.push(Line { name, note: format!("{last:.4}"), points, look: LineStyle::of(i), ..Line::default() });
     }
-    (!chart.lines.is_empty()).then(|| chart.file())
+    chart.lines.iter().any(|line| line.points.len() > 1).then(|| chart.file())
 }
 
 /// Epoch and largest loss, from the text of `epochs.csv`.
