@@ -36,6 +36,10 @@ pub fn of_folder(given: Option<Shard>, folder: &Path, resumed: bool) -> Result<O
             Ok(record) => Some(record.shard),
             Err(_) => fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()),
         };
+        if let (true, None, Some(given)) = (resumed, begun, given) {
+            let shown = files::name(folder);
+            return Err(Error::Folder(format!("{shown} was begun without --shard; resume it without --shard {given}")));
+        }
         if let (Some(begun), Some(other)) = (begun, given.filter(|other| begun != Some(*other))) {
             let shown = files::name(folder);
             return Err(Error::Folder(format!(

@@ -153,9 +153,10 @@ pub(crate) fn run(args: &FairArgs, screen: &mut Screen) -> Result<Exit> {
     let mut specs = experiment.specs();
     specs.retain(|spec| pieces.owns(&spec.folder()));
     let (runs, config) = (plural(specs.len() as u64, "run"), &experiment.config);
-    let how = match specs.iter().all(|spec| config.solves(spec.method)) {
-        true => "solved to a certificate".to_owned(),
-        false => format!("of {} steps", count(config.steps())),
+    let how = match specs.iter().filter(|spec| config.solves(spec.method)).count() {
+        0 => format!("of {} steps", count(config.steps())),
+        n if n == specs.len() => "solved to a certificate".to_owned(),
+        n => format!("({n} solved to a certificate, the others of {} steps)", count(config.steps())),
     };
     screen.note(&format!("{runs} {how}, kept in {}", files::name(&experiment.out)));
     let Some(done) = experiment.train(&specs, &args.run.control()?, &mut RunBars::new(screen))? else {
@@ -217,8 +218,13 @@ impl FairArgs {
                 c.seeds = self.settings.seeds.unwrap_or(folds as u64);
             }
         }
-        if self.settings.solver.is_none() && (self.has_flags_of_steps() || !c.can_be_solved()) {
+        let steps = self.has_flags_of_steps() || (self.training.config.is_none() && !c.can_be_solved());
+        if self.settings.solver.is_none() && steps {
             c.solver = Solver::Steps;
+        } else if self.has_flags_of_steps() && c.methods.iter().all(|&method| c.solves(method)) {
+            bail!(
+                "--solver certificate makes no steps; leave out the flags about steps, such as --iterations and --lr"
+            );
         }
         Ok(c)
     }

@@ -252,6 +252,8 @@ fn a_logistic_model_of_a_table_is_solved_to_a_certificate() {
     assert_eq!((&both("normal")["steps"], &both("group-dro")["steps"]), (&1.into(), &30.into()));
     let other = ["--model", "mlp", "--iterations", "3", "--seeds", "1", "--out", "mlp"];
     fair(&scratch, &other).exits(0);
+    let refused = fair(&scratch, &["--solver", "certificate", "--iterations", "9"]).exits(2);
+    assert!(refused.stderr.contains("makes no steps"), "{}", refused.stderr);
     let refused = fair(&scratch, &["--solver", "certificate", "--model", "mlp"]).exits(2);
     assert!(refused.stderr.contains("--solver certificate needs a table"), "{}", refused.stderr);
 }

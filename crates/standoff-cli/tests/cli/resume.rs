@@ -87,6 +87,22 @@ fn a_changed_setting_is_refused_and_named_with_both_values() {
 }
 
 #[test]
+fn a_setting_that_is_taken_out_is_refused_like_one_that_is_changed() {
+    let scratch = Scratch::with(&[("people.csv", PEOPLE)]);
+    let data = ["fair", "--data", "people.csv", "--label", "pay", "--group", "sex", "--seeds", "1", "--out", "run"];
+    scratch.run(&[&data[..], &["--weight-decay", "0.01", "--equalise", "excess"]].concat()).exits(0);
+    fs::remove_file(scratch.path("run/results.json")).expect("removed");
+    let config = scratch.read("run/config.toml");
+    for setting in ["solver = \"certificate\"\n", "weight_decay = 0.01\n", "equalise = \"excess\"\n"] {
+        scratch.write("run/config.toml", config.as_bytes());
+        edit(&scratch, "run/config.toml", setting, "");
+        refuses(&scratch, &[&format!("`{}` was", setting.split(' ').next().expect("a name"))]);
+    }
+    scratch.write("run/config.toml", config.as_bytes());
+    scratch.run(&["fair", "--resume", "run"]).exits(0);
+}
+
+#[test]
 fn other_numerics_and_a_newer_version_are_refused_and_added_fields_ignored() {
     let scratch = begun();
     let manifest = scratch.read("run/manifest.json");

@@ -137,6 +137,7 @@ fn a_folder_keeps_the_shard_that_it_was_begun_with() {
     begin(&["--force", "--shard", "2/3"]);
     resume(&["--shard", "1/3"]).refuses(&["has shard 2/3"]);
     begin(&["--force"]);
+    resume(&["--shard", "1/3"]).refuses(&["was begun without --shard"]);
     assert!(resume(&[]).exits(0).stdout.contains("worst"));
 }
 

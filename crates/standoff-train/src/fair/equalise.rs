@@ -50,7 +50,11 @@ pub(super) fn offsets(
     let mut kept = task.alone.lock().unwrap_or_else(PoisonError::into_inner);
     if kept.is_none() {
         *kept = match config.solver {
-            Solver::Certificate => logistic(task, config, spec, threads, control).alone()?,
+            Solver::Certificate => {
+                let found = logistic(task, config, spec, threads, control).alone()?;
+                // An interrupt of one rank ends all of them.
+                if control.all_end()? { None } else { found }
+            }
             Solver::Steps => alone(task, config, threads, control)?,
         };
     }

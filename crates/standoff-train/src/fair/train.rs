@@ -111,10 +111,7 @@ fn train(
     let start = Point::new(&task.start(spec.seed), &spec.method.start(game.groups()));
     let ignores = spec.method.ignores_groups(game.groups());
     let mut game = spec.method.game(game, &terms)?;
-    let (gap, before) = match &solved {
-        Some(solved) => (solved.gap, begun.elapsed().as_secs_f64()),
-        None => (None, 0.0),
-    };
+    let (gap, before) = solved.as_ref().map_or((None, 0.0), |solved| (solved.gap, begun.elapsed().as_secs_f64()));
     let method: Box<dyn Method<GroupGame>> = match solved {
         Some(solved) => {
             solved.note().iter().for_each(|note| control.warn(format!("{}: {note}", spec.folder())));

@@ -1,6 +1,6 @@
 //! `manifest.json` of a run folder: the data, the configuration and the numerics that a run was begun with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -206,13 +206,17 @@ impl ConfigurationRecord {
         Ok(Self { sha256, values })
     }
 
-    /// The settings that differ. A setting that the older program did not have counts as its default.
+    /// The settings that differ. A setting that one of them does not have counts as its default: the older program did not have it, or
+    /// it is left out because it has its default.
     fn changes(&self, now: &Self, default: &Self) -> Vec<ChangedSetting> {
-        let one = |(key, now): (&String, &Value)| {
-            let begun = self.values.get(key).or_else(|| default.values.get(key)).cloned().unwrap_or_default();
-            (begun != *now).then(|| ChangedSetting { key: key.clone(), begun, now: now.clone() })
+        let of = |all: &Self, key: &String| {
+            all.values.get(key).or_else(|| default.values.get(key)).cloned().unwrap_or_default()
         };
-        now.values.iter().filter_map(one).collect()
+        let one = |key: &String| {
+            let (begun, now) = (of(self, key), of(now, key));
+            (begun != now).then(|| ChangedSetting { key: key.clone(), begun, now })
+        };
+        self.values.keys().chain(now.values.keys()).collect::<BTreeSet<_>>().into_iter().filter_map(one).collect()
     }
 }
 

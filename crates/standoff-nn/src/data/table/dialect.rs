@@ -61,7 +61,9 @@ pub(super) fn blanks_to_tabs(text: &str) -> Result<Cow<'_, str>, RaggedLine> {
     if usual < 2 || (count(usual) as f64) < NEARLY_ALL * widths.len() as f64 {
         let odd = widths.iter().find(|(_, w)| *w != usual);
         let parted = 2 * widths.iter().filter(|(_, w)| *w > 1).count() > widths.len();
-        let ragged = odd.filter(|_| parted).map(|&(line, words)| RaggedLine { line, words, usual });
+        // A name of one word is the heading of one column, whose cells may hold blanks.
+        let one_column = widths.first().is_some_and(|(_, width)| *width == 1);
+        let ragged = odd.filter(|_| parted && !one_column).map(|&(line, words)| RaggedLine { line, words, usual });
         return ragged.map_or(Ok(Cow::Borrowed(text)), Err);
     }
     let mut tabbed = String::with_capacity(text.len());
@@ -190,7 +192,11 @@ mod tests {
             assert_eq!(read(text), text);
         }
         // One column whose name has blanks, and one of quoted words.
-        for text in ["hours per week\n40\n38\n", "\"New York\"\n\"San Jose\"\n\"Rio de Janeiro\"\n"] {
+        for text in [
+            "hours per week\n40\n38\n",
+            "city\nNew York\nRio de Janeiro\nSan Jose\n",
+            "\"New York\"\n\"San Jose\"\n\"Rio de Janeiro\"\n",
+        ] {
             assert_eq!(read(text), text);
         }
     }

@@ -35,7 +35,7 @@ impl Cells {
                 });
             }
             if members.len() > MOST_CELLS {
-                let text = "the groups overlap in more than 4096 different ways; use fewer groups";
+                let text = "the groups overlap in more than 4096 different ways; use fewer groups, or train by steps (--solver steps, solver=\"steps\")";
                 return Err(Error::Mismatch(text.to_owned()));
             }
         }

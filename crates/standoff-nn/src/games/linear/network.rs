@@ -137,7 +137,14 @@ impl SolvedNetwork {
     /// A message for the user where the solver did not reach its certificate.
     pub fn note(&self) -> Option<String> {
         let (name, advice) = (self.reason.name(), self.reason.advice());
-        (self.reason != StopReason::Converged).then(|| format!("not solved to {EPS:e} ({name}): {advice}"))
+        if self.reason != StopReason::Converged {
+            return Some(format!("not solved to {EPS:e} ({name}): {advice}"));
+        }
+        // The gap is measured at the rounded parameters.
+        let open = self.gap.filter(|gap| !(*gap <= 10.0 * EPS))?;
+        Some(format!(
+            "X and Y are at most {EPS:e}, but the optimality gap is {open:.1e}: the penalty is too small for a better bound"
+        ))
     }
 }
 
